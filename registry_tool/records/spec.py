@@ -1,0 +1,216 @@
+"""A kernel page as data: dims, knobs, constraints, tolerances, bands, work, harness, columns."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from msgspec import Meta, field
+
+from registry_tool.records.fields import Count, Line, Name, NonNegative, Part, Precision
+
+Expression = Annotated[
+    str,
+    Meta(
+        min_length=1,
+        max_length=2000,
+        description="Whitelisted arithmetic over dims, knobs, herd axes, `tiles` and `variant`.",
+    ),
+]
+
+
+class Knob(Part, frozen=True):
+    """A tile size that the harness takes."""
+
+    label: Annotated[Line, Meta(description="Short name in table headings, e.g. `kl2`.")]
+    choices: Annotated[
+        list[Count], Meta(min_length=1, description="Sizes that the search tries, best first.")
+    ]
+
+
+class Axis(Part, frozen=True):
+    """One extent of the herd."""
+
+    label: Annotated[Line, Meta(description="Short name in table headings.")]
+    choices: Annotated[
+        list[Count], Meta(min_length=1, description="Extents that the search tries, best first.")
+    ]
+
+
+class Variant(Part, frozen=True):
+    """A method or code generation of the kernel."""
+
+    precision: Annotated[Precision | None, Meta(description="Its precision tier, or null.")]
+    summary: Annotated[Line, Meta(description="What it does, in a sentence.")]
+
+
+class Preference(Part, frozen=True):
+    """The order in which variants are tried for a shape: the first entry whose `when` holds."""
+
+    when: Annotated[Expression | None, Meta(description="Condition on the shape; null is always.")]
+    order: Annotated[list[Name], Meta(min_length=1, description="Variants, first choice first.")]
+
+
+class Constraint(Part, frozen=True):
+    """A condition that tile and herd must satisfy for a shape."""
+
+    id: Annotated[Name, Meta(description="Stable name of the constraint.")]
+    when: Annotated[Expression | None, Meta(description="Where it applies; null is everywhere.")]
+    holds: Annotated[Expression, Meta(description="The condition that must be true.")]
+    kind: Annotated[
+        Literal["hard", "guideline"],
+        Meta(description="`hard` is refused; `guideline` warns, since recorded rows break it."),
+    ]
+    reason: Annotated[Line, Meta(description="Why: what happens when it is broken.")]
+
+
+class KnownBad(Part, frozen=True):
+    """A tiling that was measured to be wrong although every constraint holds."""
+
+    when: Annotated[Expression, Meta(description="Which shape and tiling.")]
+    reason: Annotated[Line, Meta(description="What was measured.")]
+
+
+class Tolerance(Part, frozen=True):
+    """The element-wise gate: |out-ref| <= atol + rtol*|ref| for every element."""
+
+    rtol: Annotated[NonNegative, Meta(description="Relative tolerance.")]
+    atol: Annotated[NonNegative, Meta(description="Absolute tolerance.")]
+
+
+class BandRule(Part, frozen=True):
+    """The plausible range of mean_rel_L1: the first entry whose `when` holds."""
+
+    when: Annotated[Expression | None, Meta(description="Where it applies; null is everywhere.")]
+    low: Annotated[Expression, Meta(description="Smallest plausible value.")]
+    high: Annotated[Expression, Meta(description="Largest plausible value.")]
+    source: Annotated[Line, Meta(description="Where the range comes from.")]
+
+
+class Work(Part, frozen=True):
+    """How much one call does; throughput is this over the latency."""
+
+    flops: Annotated[Expression | None, Meta(description="Floating point operations, or null.")]
+    bytes: Annotated[Expression | None, Meta(description="Bytes moved to and from L3, or null.")]
+
+
+class OutputSpec(Part, frozen=True):
+    """One output buffer."""
+
+    name: Annotated[Line, Meta(description="What it holds.")]
+    elements: Annotated[Expression, Meta(description="Its number of elements.")]
+
+
+class HarnessRun(Part, frozen=True):
+    """One command of a hardware harness; words are `str.format` templates over checked values."""
+
+    folder: Annotated[Line, Meta(description="Working folder below harness_root.")]
+    command: Annotated[list[str], Meta(min_length=1, description="Argument list.")]
+
+
+class Harness(Part, frozen=True):
+    """How a hardware target runs the kernel."""
+
+    correctness: Annotated[list[HarnessRun], Meta(min_length=1, description="The gated run.")]
+    timing: Annotated[list[HarnessRun], Meta(description="The timed run; empty if the same run.")]
+    stateful: Annotated[
+        bool, Meta(description="Whether timing corrupts the numbers, so that it must be separate.")
+    ] = False
+
+
+class Column(Part, frozen=True):
+    """One column of the kernel's table of tested shapes."""
+
+    title: Annotated[Line, Meta(description="Heading.")]
+    cell: Annotated[
+        Name,
+        Meta(
+            description="Which cell format of registry_tool.tables.columns fills it, e.g. `tile`."
+        ),
+    ]
+    align: Annotated[
+        Literal["left", "right", "center"], Meta(description="Alignment of the column.")
+    ] = "left"
+    argument: Annotated[
+        str | None, Meta(description="What the cell format needs, e.g. a dimension or a template.")
+    ] = None
+
+
+class KernelSpec(Part, frozen=True):
+    """One kernel page. Adding a kernel is adding one of these, and an emulator function."""
+
+    schema_version: Annotated[Literal[1], Meta(description="Version of the spec format.")]
+    kernel: Annotated[Name, Meta(description="Page name, also the folder name in the registry.")]
+    title: Annotated[Line, Meta(description="Heading of the page.")]
+    summary: Annotated[Line, Meta(description="What it computes, in a sentence or two.")]
+    source: Annotated[Line, Meta(description="Where the facts of this page come from.")]
+    dims: Annotated[list[Name], Meta(min_length=1, description="Dimension names, in order.")]
+    shape_text: Annotated[Line, Meta(description="How a shape is written, e.g. `{M}×{K}×{N}`.")]
+    bound: Annotated[Literal["compute", "memory"], Meta(description="What limits it.")]
+    metric: Annotated[Literal["gflops", "gbps"], Meta(description="Unit of its throughput.")]
+    tile: Annotated[dict[str, Knob], Meta(description="Tile knobs, in order.")]
+    herd: Annotated[dict[str, Axis], Meta(min_length=1, description="Herd axes, in order.")]
+    default_herd: Annotated[list[Count], Meta(description="The herd that lookups leave unsaid.")]
+    tiles_target: Annotated[Count, Meta(description="Tiles in flight that a row should reach.")]
+    variants: Annotated[dict[str, Variant], Meta(description="Variants; empty if there are none.")]
+    preference: Annotated[list[Preference], Meta(description="Which variant first, by shape.")]
+    constraints: Annotated[list[Constraint], Meta(description="Legality of tile and herd.")]
+    known_bad: Annotated[list[KnownBad], Meta(description="Tilings measured to be wrong.")]
+    tolerances: Annotated[
+        dict[str, Tolerance],
+        Meta(description="Gate per precision tier; the key is `any` for a kernel without tiers."),
+    ]
+    band: Annotated[list[BandRule], Meta(description="Plausible accuracy; empty if unknown.")]
+    work: Annotated[Work, Meta(description="Work of one call.")]
+    outputs: Annotated[list[OutputSpec], Meta(min_length=1, description="Output buffers.")]
+    order: Annotated[
+        list[Expression], Meta(description="Sort keys of the rows of its tables, ascending.")
+    ]
+    columns: Annotated[list[Column], Meta(min_length=1, description="Columns of its table.")]
+    emulator: Annotated[
+        str | None,
+        Meta(
+            description="`module:function` below registry_tool.emulator, `file.py:function` beside "
+            "this file for a registry's own kernel, or null if it is not emulated."
+        ),
+    ] = None
+    harness: Annotated[
+        dict[str, Harness], Meta(description="Hardware harness per target; may be empty.")
+    ] = field(default_factory=dict)
+    lookup: Annotated[
+        str | None,
+        Meta(description="Name of the consumers' lookup function, e.g. `gemm_config`, or null."),
+    ] = None
+
+
+class LockSpec(Part, frozen=True):
+    """The device lock of a target: flock(2) on a file."""
+
+    path: Annotated[Line, Meta(description="Lock file; held exclusively for each run.")]
+    limit_s: Annotated[Count, Meta(description="Longest wait for it, s.")] = 1800
+
+
+class Target(Part, frozen=True):
+    """A device kind, or its emulation."""
+
+    kind: Annotated[Literal["hardware", "emulated"], Meta(description="What produces its numbers.")]
+    lock: Annotated[LockSpec, Meta(description="What serialises its runs.")]
+    harness_root: Annotated[
+        str | None, Meta(description="Tree that holds the hardware harnesses, or null.")
+    ] = None
+    run_limit_s: Annotated[Count, Meta(description="Longest run of one harness, s.")] = 1800
+    jobs: Annotated[
+        Count, Meta(description="Runs that may go side by side; hardware allows one.")
+    ] = 1
+
+
+class Policy(Part, frozen=True):
+    """registry.yaml: the targets of a registry and what it insists on."""
+
+    schema_version: Annotated[Literal[1], Meta(description="Version of this file's format.")]
+    targets: Annotated[
+        dict[Name, Target],
+        Meta(min_length=1, description="Targets; the first is shown in pages, JSON and shim."),
+    ]
+    signing: Annotated[
+        Literal["off"], Meta(description="Whether verdicts must be signed; `off` is all there is.")
+    ] = "off"
