@@ -1,0 +1,130 @@
+"""The command line: imports the one verb's module that is asked for, and words its errors."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from registry_tool import __version__
+
+if TYPE_CHECKING:
+    import argparse
+    from types import ModuleType
+
+VERBS = {
+    "init": "make a registry in a folder, with git hooks if asked",
+    "shapes": "list the kernels and shapes that a model's config.json needs",
+    "plan": "show which needs are met, and with which tile the others would run",
+    "verify": "run what is unmet on the target, judge it, and write the rows",
+    "render": "write the tables, JSON files and shim from the records",
+    "check": "judge the work tree, the index or a revision by the rules",
+    "log": "show when each row appeared and changed, from git alone",
+    "lookup": "print the verified configuration of a shape",
+    "judge": "read a saved harness log and say what it proves",
+    "emulate": "run one kernel's emulated numerics and print its figures",
+    "note": "add a remark to a row",
+    "use": "credit a row to a model's call site",
+    "retire": "remove a row; its verdicts stay",
+    "fmt": "put the registry's files into canonical form",
+    "explain": "say what a rule means and what to do about it",
+    "status": "count rows, needs and what is unmet",
+}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; returns its exit status (0 fine, 1 findings, 2 wrong use, 75 lock busy)."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    if words in (["--version"], ["-V"]):
+        print(f"registry-tool {__version__}")
+        return 0
+    verb = next((word for word in words if word in VERBS), None)
+    if verb is None:
+        return _without_verb(words)
+    try:
+        return _run(verb, words)
+    except KeyboardInterrupt:
+        print("registry-tool: interrupted; what was finished is kept", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        # The reader went away (`| head`); Python must not complain again at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
+def _run(verb: str, words: list[str]) -> int:
+    from importlib import import_module
+
+    from registry_tool.errors import EXIT_USAGE, ToolError
+
+    at = words.index(verb)
+    module = import_module(f"registry_tool.commands.{verb}")
+    parser = _parser(verb, module)
+    try:
+        # Common options may stand before the verb as well as after it.
+        args = parser.parse_args([*words[:at], *words[at + 1 :]])
+        status: int = module.run(args)
+        sys.stdout.flush()
+        return status
+    except ToolError as error:
+        print(f"registry-tool {verb}: {error}", file=sys.stderr)
+        return error.exit_status
+    except (KeyboardInterrupt, BrokenPipeError):
+        raise
+    except RecursionError:
+        print(f"registry-tool {verb}: the input is nested too deeply", file=sys.stderr)
+        return EXIT_USAGE
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        print(f"registry-tool {verb}: {where}{error.strerror or error}", file=sys.stderr)
+        return EXIT_USAGE
+    except Exception as error:
+        if os.environ.get("REGISTRY_TOOL_DEBUG"):
+            raise
+        print(
+            f"registry-tool {verb}: this is a bug: {type(error).__name__}: {error}\n"
+            "  next: run it again with REGISTRY_TOOL_DEBUG=1 and report the traceback",
+            file=sys.stderr,
+        )
+        return EXIT_USAGE
+
+
+def _parser(verb: str, module: ModuleType) -> argparse.ArgumentParser:
+    import argparse
+
+    parser = argparse.ArgumentParser(
+        prog=f"registry-tool {verb}",
+        description=module.__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    module.add_arguments(parser)
+    common = parser.add_argument_group("common options")
+    common.add_argument(
+        "--registry", metavar="DIR", help="the registry (default: found from here upward)"
+    )
+    common.add_argument(
+        "--format",
+        choices=getattr(module, "FORMATS", ("text",)),
+        default="text",
+        help="how to print the result",
+    )
+    common.add_argument("--quiet", "-q", action="store_true", help="print only what went wrong")
+    return parser
+
+
+def _without_verb(words: list[str]) -> int:
+    wanted = [word for word in words if not word.startswith("-")]
+    usage = "usage: registry-tool VERB [OPTIONS]   (registry-tool VERB --help for each)"
+    verbs = "\n".join(f"  {verb:<9} {text}" for verb, text in VERBS.items())
+    if not wanted and set(words) <= {"-h", "--help"}:
+        print(f"{usage}\n\n{verbs}\n\n  --version  print the version")
+        return 0 if words else 2
+    import difflib
+
+    name = wanted[0] if wanted else words[0]
+    close = difflib.get_close_matches(name, VERBS, 1)
+    hint = f"; did you mean {close[0]!r}?" if close else ""
+    print(f"registry-tool: unknown command {name!r}{hint}\n{usage}", file=sys.stderr)
+    return 2

@@ -1,0 +1,102 @@
+"""Make a registry in a folder: policy, pages, JSON, shim and schemas; with git hooks if asked."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from registry_tool.commands.common import say, warn
+from registry_tool.errors import UsageError
+
+POLICY_TEXT = """\
+# yaml-language-server: $schema=schemas/registry-1.schema.json
+# The targets of this registry: the first one is shown in the pages, the JSON files and the shim.
+schema_version: 1
+targets:
+  npu2-emu:
+    kind: emulated          # numerics only: it never stands in for hardware
+    lock: {path: /tmp/registry-tool-npu2-emu.lock, limit_s: 1800}
+    run_limit_s: 1800
+    jobs: 2                 # runs side by side with `verify --jobs 2`
+  npu2:
+    kind: hardware
+    lock: {path: /tmp/mlir-air-npu.lock, limit_s: 1800}
+    harness_root: null      # the folder programming_examples/ of the harness tree
+    run_limit_s: 1800
+    jobs: 1
+signing: "off"
+"""
+
+ATTRIBUTES = """\
+# Captured streams are evidence: no tool may change a byte of them.
+verdicts/** -text -whitespace
+records/** text eol=lf
+models/** text eol=lf
+schemas/** text eol=lf
+"""
+
+IGNORE = """\
+# Verdict logs are evidence, whatever else ignores *.log.
+!verdicts/**/*.log
+!verdicts/**/*.err
+.*.tmp
+__pycache__/
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of `init`."""
+    parser.add_argument("folder", metavar="DIR", nargs="?", help="where (default: here)")
+    parser.add_argument("--hooks", action="store_true", help="install the git hooks as well")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Write the registry and stage it; with an existing one, only install hooks."""
+    from registry_tool.store import git
+    from registry_tool.store.registry import POLICY
+
+    root = Path(args.folder or args.registry or ".")
+    if root.exists() and not root.is_dir():
+        raise UsageError("not a folder", path=root)
+    exists = (root / POLICY).exists()
+    if exists and not args.hooks:
+        raise UsageError(
+            "there is a registry here already", path=root / POLICY, fix="registry-tool status"
+        )
+    root.mkdir(parents=True, exist_ok=True)
+    root = root.resolve()
+    if git.open_repository(root) is None:
+        git.initialise(root)
+        warn(f"made a git repository in {root}")
+    if not exists:
+        written = write_registry(root)
+        git.stage(git.require_repository(root), written)
+        say(f"made a registry in {root}: {len(written)} files, staged")
+    if args.hooks:
+        from registry_tool.commands.hooks import install
+
+        say(install(root))
+    say("next: registry-tool verify --config CONFIG.json --model NAME && git commit")
+    return 0
+
+
+def write_registry(root: Path) -> list[str]:
+    """Write the files of an empty registry; the paths that were written, relative to ``root``."""
+    from registry_tool.store import registry, snapshot
+    from registry_tool.store.files import write_atomic
+    from registry_tool.tables.render import render
+
+    written = []
+    for name, text in ((".gitattributes", ATTRIBUTES), (".gitignore", IGNORE)):
+        written.append(name)
+        before = (root / name).read_text("utf-8") if (root / name).exists() else ""
+        missing = [line for line in text.splitlines() if line not in before.splitlines()]
+        ending = "" if before.endswith("\n") or not before else "\n"
+        write_atomic(root / name, f"{before}{ending}{chr(10).join([*missing, ''])}".encode())
+    write_atomic(root / registry.POLICY, POLICY_TEXT.encode())
+    loaded = registry.load(snapshot.of_worktree(root))
+    existing = {path: loaded.snapshot.read(path) for path in loaded.snapshot.oids}
+    for path, data in render(loaded, existing).items():
+        write_atomic(root / path, data)
+        written.append(path)
+    return [*written, registry.POLICY]
