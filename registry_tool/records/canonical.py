@@ -16,6 +16,8 @@ from registry_tool.records.fields import Part
 
 T = TypeVar("T", bound=Part)
 
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
 # msgspec writes 0.00001 and 1e-9 where repr writes 1e-05 and 1e-09; such numbers go the slow way.
 _FLOATS_WRITTEN_OTHERWISE = re.compile(rb" -?(?:0\.0000|[0-9.]+[eE])")
 
@@ -57,5 +59,5 @@ def decode(data: bytes, type_: type[T]) -> T:
 
 def decode_lenient(data: bytes, type_: type[T]) -> T:
     """The typed value of ``data`` in any formatting (for `fmt`); raises msgspec.DecodeError."""
-    value: T = _decoder(type_).decode(data)
+    value: T = _decoder(type_).decode(data.removeprefix(BYTE_ORDER_MARK))
     return value

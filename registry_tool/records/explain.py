@@ -6,6 +6,7 @@ jsonschema is the authority for the schema part; a position-keeping reader finds
 from __future__ import annotations
 
 import contextlib
+import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -26,6 +27,10 @@ _TOKEN = re.compile(
 )
 
 
+# Python refuses to read integers beyond 4300 digits.
+_LONGEST_NUMBER = 4000
+
+
 @dataclass(frozen=True)
 class Problem:
     """One reason why a file was refused; ``line`` is 1-based, ``pointer`` an RFC 6901 pointer."""
@@ -34,6 +39,11 @@ class Problem:
     message: str
     line: int
     pointer: str = ""
+
+
+def _escaped(key: str) -> str:
+    """``key`` as a part of a JSON pointer (RFC 6901)."""
+    return key.replace("~", "~0").replace("/", "~1")
 
 
 class _Unreadable(Exception):
@@ -76,7 +86,14 @@ class _Reader:
         if kind == "string":
             return msgspec.json.decode(text)
         if kind == "number":
-            return float(text) if re.search(r"[.eE]", text) else int(text)
+            if len(text) > _LONGEST_NUMBER:
+                raise _Unreadable(f"a number of {len(text)} digits", start)
+            number = float(text) if re.search(r"[.eE]", text) else int(text)
+            if isinstance(number, float) and math.isinf(number):
+                self.problems.append(
+                    Problem("not-finite", f"{text} is too large", self.line(start), pointer)
+                )
+            return number
         if kind == "word":
             if text in ("true", "false", "null"):
                 return {"true": True, "false": False, "null": None}[text]
@@ -106,7 +123,7 @@ class _Reader:
             if kind != "string":
                 raise _Unreadable(f"expected a key in quotes, found {text[:20]!r}", start)
             key = msgspec.json.decode(text, type=str)
-            below = f"{pointer}/{key.replace('~', '~0').replace('/', '~1')}"
+            below = f"{pointer}/{_escaped(key)}"
             if key in found:
                 self.problems.append(
                     Problem("duplicate", f"the key {key!r} stands twice", self.line(start), below)
@@ -172,9 +189,10 @@ def _reasons(data: bytes, type_: type[Part], schema: dict[str, object]) -> Itera
     reader = _Reader(text)
     try:
         value = reader.value("")
-        rest = text[reader.at :].strip(" \t\r\n")
+        rest = text[reader.at :].lstrip(" \t\r\n")
         if rest:
-            raise _Unreadable(f"text after the end of the value: {rest[:20]!r}", reader.at)
+            offset = len(text) - len(rest)
+            raise _Unreadable(f"text after the end of the value: {rest[:20]!r}", offset)
     except _Unreadable as error:
         yield Problem("unreadable", f"not JSON: {error}", reader.line(error.offset))
         return
@@ -194,16 +212,29 @@ def _schema_problems(
 ) -> Iterator[Problem]:
     from jsonschema import Draft202012Validator
     from jsonschema.exceptions import best_match
+    from jsonschema.validators import extend
 
-    for error in Draft202012Validator(schema).iter_errors(value):
+    # JSON Schema takes 2048.0 for an integer; the registry writes integers as such.
+    types = Draft202012Validator.TYPE_CHECKER.redefine("integer", _is_integer)
+    validator = extend(Draft202012Validator, type_checker=types)  # type: ignore[no-untyped-call]
+    for error in validator(schema).iter_errors(value):
         inner = best_match([error]) or error
-        parts = [str(part).replace("~", "~0").replace("/", "~1") for part in inner.absolute_path]
-        pointer = "".join(f"/{part}" for part in parts)
+        pointer = "".join(f"/{_escaped(str(part))}" for part in inner.absolute_path)
+        message = inner.message if len(inner.message) < 300 else inner.message[:297] + "..."
+        if inner.validator == "additionalProperties":
+            # At the stray keys themselves, not at the object that holds them.
+            for key in sorted(inner.instance.keys() - inner.schema.get("properties", {}).keys()):
+                below = f"{pointer}/{_escaped(key)}"
+                yield Problem("schema", f"unknown key {key!r}", reader.lines.get(below, 1), below)
+            continue
         known = pointer
         while known and known not in reader.lines:
             known = known.rpartition("/")[0]
-        message = inner.message if len(inner.message) < 300 else inner.message[:297] + "..."
         yield Problem("schema", message, reader.lines.get(known, 1), pointer)
+
+
+def _is_integer(_checker: object, value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def _formatting(data: bytes, type_: type[Part]) -> Iterator[Problem]:
@@ -212,11 +243,12 @@ def _formatting(data: bytes, type_: type[Part]) -> Iterator[Problem]:
     except ValueError as error:
         yield Problem("schema", str(error), 1)
         return
-    ours, theirs = wanted.split(b"\n"), data.split(b"\n")
+    ours, theirs = wanted.split(b"\n"), data.removeprefix(canonical.BYTE_ORDER_MARK).split(b"\n")
     for number, (a, b) in enumerate(zip(ours, theirs, strict=False), 1):
         if a != b:
             found = b.decode(errors="replace")
             message = f"not in canonical form: expected {a.decode()!r}, found {found!r}"
             yield Problem("formatting", message, number)
             return
-    yield Problem("formatting", "not in canonical form: line count differs", len(theirs))
+    if len(ours) != len(theirs):
+        yield Problem("formatting", "not in canonical form: line count differs", len(theirs))

@@ -15,13 +15,24 @@ Value = int | float | bool | str | None
 Names = Mapping[str, Value]
 _Node = Callable[[Names], "Value"]
 
+
+def _of_numbers(function: Callable[..., Value]) -> Callable[..., Value]:
+    # `*` and `%` of text repeat and format it: 'x' * 10**9 would take the machine's memory.
+    def compute(left: Value, right: Value) -> Value:
+        if isinstance(left, str) or isinstance(right, str):
+            raise TypeError("text takes no part in arithmetic")
+        return function(left, right)
+
+    return compute
+
+
 _BINARY: dict[type[ast.operator], Callable[..., Value]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
-    ast.FloorDiv: operator.floordiv,
-    ast.Mod: operator.mod,
+    ast.Add: _of_numbers(operator.add),
+    ast.Sub: _of_numbers(operator.sub),
+    ast.Mult: _of_numbers(operator.mul),
+    ast.Div: _of_numbers(operator.truediv),
+    ast.FloorDiv: _of_numbers(operator.floordiv),
+    ast.Mod: _of_numbers(operator.mod),
 }
 _COMPARE: dict[type[ast.cmpop], Callable[..., bool]] = {
     ast.Eq: operator.eq,
@@ -55,7 +66,9 @@ def parse(text: str) -> _Node:
     try:
         tree = ast.parse(text.strip(), mode="eval")
         return _build(tree.body)
-    except (SyntaxError, RecursionError, MemoryError) as error:
+    except ExpressionError:
+        raise
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise ExpressionError(f"cannot read the expression {text!r}: {error}") from None
 
 
@@ -74,9 +87,11 @@ def evaluate(text: str, names: Names) -> Value:
     """The value of ``text``; raises ExpressionError for unknown names or impossible arithmetic."""
     try:
         return parse(text)(names)
+    except ExpressionError:
+        raise
     except KeyError as error:
         raise ExpressionError(f"{text!r} reads {error.args[0]!r}, which is not defined") from None
-    except (ArithmeticError, TypeError, ValueError) as error:
+    except (ArithmeticError, TypeError, ValueError, RecursionError) as error:
         raise ExpressionError(f"{text!r} cannot be computed: {error}") from None
 
 
@@ -86,10 +101,12 @@ def holds(text: str, names: Names) -> bool:
 
 
 def number(text: str, names: Names) -> float:
-    """The value of ``text`` as a number; raises ExpressionError if it is none."""
+    """The value of ``text`` as a finite number; raises ExpressionError if it is none."""
     value = evaluate(text, names)
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise ExpressionError(f"{text!r} gives {value!r}, not a number")
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ExpressionError(f"{text!r} gives {value!r}, not a finite number")
     return value
 
 

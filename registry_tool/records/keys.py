@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-_KEY = re.compile(r"(?P<shape>\d+(?:x\d+)*)(?:\+(?P<variant>[A-Za-z0-9][A-Za-z0-9._-]*))?")
+_KEY = re.compile(r"(?P<shape>[0-9]+(?:x[0-9]+)*)(?:\+(?P<variant>[A-Za-z0-9][A-Za-z0-9._-]*))?")
 _RECORD = re.compile(r"records/([^/]+)/([^/]+)/([^/]+)\.json")
 _VERDICT = re.compile(r"verdicts/([^/]+)/([^/]+)/([^/]+)/([^/]+)\.(json|log|err)")
 
