@@ -1,0 +1,174 @@
+"""Read a saved harness log and say what it proves, and why it may have failed.
+
+A pass needs every signal to agree: exit status 0, PASS! alone on its line, a precision line with
+every element for each output, tolerances no looser than asked. Without --exit-status the answer
+is at best `unverified`. Exit 0 only for a pass.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from registry_tool.commands.common import say, say_json
+from registry_tool.errors import EXIT_FINDINGS, EXIT_OK, EXIT_USAGE, UsageError
+
+if TYPE_CHECKING:
+    from registry_tool.verifier.diagnose import Cause
+    from registry_tool.verifier.facts import LogFacts
+    from registry_tool.verifier.judge import Judgement, Request
+
+FORMATS = ("text", "json")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of `judge`."""
+    parser.add_argument("log", metavar="LOG", help="the captured output; - for standard input")
+    ending = parser.add_argument_group("how the run ended")
+    ending.add_argument("--exit-status", type=int, metavar="N", help="negative for a signal")
+    ending.add_argument("--timed-out", action="store_true", help="its time limit ended it")
+    asked = parser.add_argument_group("what was asked of it")
+    asked.add_argument("--elements", metavar="N[,N]", help="elements of each output, in order")
+    asked.add_argument("--outputs", type=int, metavar="N", help="number of outputs")
+    asked.add_argument("--rtol", type=float, metavar="R", help="relative tolerance")
+    asked.add_argument("--atol", type=float, metavar="A", help="absolute tolerance")
+    asked.add_argument("--target", metavar="T", help="device that it must have run on")
+    asked.add_argument(
+        "--mode",
+        choices=("harness", "diagnosis"),
+        default="harness",
+        help="diagnosis judges the per-layer table of `make diagnosis`, whatever that printed",
+    )
+    asked.add_argument("--layers", type=int, metavar="N", help="layers of the model (diagnosis)")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Judge the log and print the verdict; exit 0 for a pass, 1 otherwise, 2 if unreadable."""
+    from registry_tool.verifier.diagnose import causes
+    from registry_tool.verifier.judge import Judgement, judge
+
+    request = _request(args)
+    try:
+        facts = _read(args.log)
+    except OSError as error:
+        name = args.log.encode("utf-8", "backslashreplace").decode()
+        reason = f"{name} cannot be read: {error.strerror or error}"
+        unread = Judgement("error", reason, (), None, None, None)
+        _print(args, unread, [])
+        return EXIT_USAGE
+    judgement = judge(facts, args.exit_status, args.timed_out, request)
+    _print(args, judgement, causes(facts, judgement))
+    return EXIT_OK if judgement.status == "pass" else EXIT_FINDINGS
+
+
+def _read(log: str) -> LogFacts:
+    from registry_tool.verifier.harness_log import LogReader, read_log
+
+    if log != "-":
+        return read_log(Path(log))
+    reader = LogReader()
+    for chunk in _standard_input():
+        reader.feed(chunk)
+    return reader.finish()
+
+
+def _standard_input() -> Iterator[bytes]:
+    while chunk := sys.stdin.buffer.read(1 << 20):
+        yield chunk
+
+
+def _request(args: argparse.Namespace) -> Request:
+    from registry_tool.verifier.judge import Request
+
+    elements = None if args.elements is None else _counts(args.elements)
+    for name in ("outputs", "layers"):
+        value = getattr(args, name)
+        if value is not None and value < 1:
+            raise UsageError(f"--{name} must be at least 1, found {value}")
+    for name in ("rtol", "atol"):
+        value = getattr(args, name)
+        if value is not None and not 0.0 <= value < float("inf"):
+            raise UsageError(f"--{name} must be a number from 0, found {value}")
+    if elements is not None and args.outputs is not None and len(elements) > args.outputs:
+        raise UsageError(f"--elements names {len(elements)} outputs, --outputs {args.outputs}")
+    return Request(
+        elements=elements,
+        outputs=args.outputs,
+        rtol=args.rtol,
+        atol=args.atol,
+        target=args.target,
+        mode=args.mode,
+        layers=args.layers,
+    )
+
+
+def _counts(text: str) -> tuple[int, ...]:
+    words = text.split(",")
+    if not all(word.isascii() and word.isdigit() and int(word) for word in words):
+        raise UsageError(f"--elements takes counts like 2097152 or 4194304,1048576, found {text!r}")
+    return tuple(map(int, words))
+
+
+def _print(args: argparse.Namespace, judgement: Judgement, causes: Sequence[Cause]) -> None:
+    if args.format == "json":
+        say_json(_document(judgement, causes))
+    elif judgement.status != "pass" or not args.quiet:
+        for line in _lines(judgement, causes):
+            say(line)
+
+
+def _document(judgement: Judgement, causes: Sequence[Cause]) -> dict[str, Any]:
+    from math import isfinite
+
+    from msgspec import to_builtins
+
+    outputs = [
+        {
+            name: value if value is None or isfinite(value) else None
+            for name, value in to_builtins(output).items()
+        }
+        for output in judgement.outputs
+    ]
+    return {
+        "status": judgement.status,
+        "reason": judgement.reason,
+        "outputs": outputs,
+        "latency_us": judgement.latency_us,
+        "gflops": judgement.gflops,
+        "gbps": judgement.gbps,
+        "causes": [to_builtins(cause) for cause in causes],
+    }
+
+
+def _lines(judgement: Judgement, causes: Sequence[Cause]) -> Iterator[str]:
+    yield judgement.status + (f": {judgement.reason}" if judgement.reason else "")
+    for output in judgement.outputs:
+        figures = ", ".join(
+            f"{name} {'not finite' if value is None else f'{value:g}'}"
+            for name, value in (
+                ("mean_rel_L1", output.mean_rel_L1),
+                ("max_rel", output.max_rel),
+                ("max_abs", output.max_abs),
+                ("rtol", output.rtol),
+                ("atol", output.atol),
+            )
+        )
+        yield f"  output {output.index}: {output.elements} elements, {figures}"
+    speed = [
+        f"{value:g} {unit}"
+        for value, unit in (
+            (judgement.latency_us, "us"),
+            (judgement.gflops, "GFLOP/s"),
+            (judgement.gbps, "GB/s"),
+        )
+        if value is not None
+    ]
+    if speed:
+        yield f"  speed: {', '.join(speed)}"
+    for cause in causes:
+        yield f"  symptom: {cause.symptom}"
+        yield f"    likely: {cause.likely}"
+        yield f"    look at: {cause.look_at}"

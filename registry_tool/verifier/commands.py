@@ -1,0 +1,146 @@
+"""The argument list that runs a kernel on a target; nothing is started here."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from registry_tool.errors import InputError, RegistryError, UsageError
+from registry_tool.records import kernel
+from registry_tool.records.keys import RowId
+from registry_tool.records.spec import KernelSpec, Target, Tolerance
+from registry_tool.verifier.environment import PACKAGE
+from registry_tool.verifier.job import Job
+
+_OWN_EMULATOR = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*\.py:[A-Za-z_][A-Za-z0-9_]*")
+_PYTHON = "python3"
+
+
+def make_job(
+    registry_root: Path,
+    row: RowId,
+    spec: KernelSpec,
+    target: Target,
+    shape: Mapping[str, int],
+    variant: str | None,
+    tile: Mapping[str, int],
+    herd: Sequence[int],
+    inject: str | None = None,
+) -> Job:
+    """How ``row`` is run. Raises ToolError if the spec has no harness for the target."""
+    precision = spec.variants[variant].precision if variant is not None else None
+    if target.kind == "hardware":
+        raise _no_harness(spec, row.target)
+    registry_root = registry_root.resolve()  # the command runs in another folder
+    command = emulator_command(
+        spec,
+        registry_root,
+        shape,
+        variant,
+        tile,
+        herd,
+        kernel.tolerance(spec, precision),
+        inject,
+    )
+    return Job(
+        row=row,
+        spec=spec,
+        shape=dict(shape),
+        variant=variant,
+        precision=precision,
+        tile=dict(tile),
+        herd=tuple(herd),
+        target=target,
+        command=command,
+        recorded_command=recorded(command, registry_root),
+        # Where `-m registry_tool.emulator` is found whatever the caller's folder holds, installed
+        # or not; a registry with a numpy.py of its own must not be what is imported.
+        cwd=PACKAGE.parent,
+        run_limit_s=target.run_limit_s,
+    )
+
+
+def _no_harness(spec: KernelSpec, target: str) -> RegistryError:
+    known = ", ".join(spec.harness)
+    return RegistryError(
+        f"the spec of {spec.kernel} names no harness for the target {target}"
+        + (f" (only for {known})" if known else ""),
+        path=f"kernels/{spec.kernel}.yaml",
+        fix=f"add harness.{target} to it, or verify on an emulated target (--target)",
+    )
+
+
+def emulator_command(
+    spec: KernelSpec,
+    registry_root: Path,
+    shape: Mapping[str, int],
+    variant: str | None,
+    tile: Mapping[str, int],
+    herd: Sequence[int],
+    tolerance: Tolerance,
+    inject: str | None = None,
+) -> list[str]:
+    """The argument list of one emulated run, for this interpreter.
+
+    Raises UsageError if the kernel is not emulated, InputError if its own emulator is not there.
+    """
+    command = [sys.executable, "-m", "registry_tool.emulator", spec.kernel]
+    command += _pairs(shape)
+    if variant is not None:
+        command += ["--variant", variant]
+    if tile:
+        command += ["--tile", ",".join(_pairs(tile))]
+    if herd:
+        command += ["--herd", "x".join(map(str, herd))]
+    command += ["--rtol", repr(tolerance.rtol), "--atol", repr(tolerance.atol)]
+    command += ["--emulator", _emulator(spec, registry_root)]
+    if inject is not None:
+        command += ["--inject", inject]
+    return command
+
+
+def _pairs(sizes: Mapping[str, int]) -> list[str]:
+    return [f"{name}={size}" for name, size in sizes.items()]
+
+
+def _emulator(spec: KernelSpec, registry_root: Path) -> str:
+    emulator = spec.emulator
+    if emulator is None:
+        raise UsageError(
+            f"{spec.kernel} is not emulated: its spec names no emulator function",
+            fix=f"add emulator: FILE.py:FUNCTION to kernels/{spec.kernel}.yaml",
+        )
+    name, _, function = emulator.partition(":")
+    if not name.endswith(".py"):
+        return emulator
+    path = registry_root / "kernels" / name
+    if not _OWN_EMULATOR.fullmatch(emulator):
+        raise InputError(
+            f"emulator: {emulator!r} is not FILE.py:FUNCTION with a file beside the spec",
+            path=f"kernels/{spec.kernel}.yaml",
+        )
+    if not path.is_file():
+        raise InputError(
+            f"the emulator of {spec.kernel} is not there",
+            path=path,
+            fix=f"write it, or change emulator: in kernels/{spec.kernel}.yaml",
+        )
+    return f"{path}:{function}"
+
+
+def recorded(command: Iterable[str], registry_root: Path) -> list[str]:
+    """The command as a verdict keeps it: without the interpreter's and the registry's paths."""
+    prefix = f"{registry_root}/"
+    words = [word.removeprefix(prefix) for word in command]
+    if words[0] == sys.executable:
+        words[0] = _PYTHON
+    # A file name may hold bytes that are no UTF-8; a verdict may not.
+    return [word.encode("utf-8", "backslashreplace").decode() for word in words]
+
+
+def shell_text(command: Sequence[str]) -> str:
+    """The command as one would type it, each word quoted for a POSIX shell."""
+    return shlex.join(command)

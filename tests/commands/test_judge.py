@@ -1,0 +1,208 @@
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from registry_tool.cli import main
+from tests.verifier.logs import LOG, PASS, PRECISION, precision
+
+ASKED = ["--exit-status", "0", "--elements", "2097152", "--rtol", "0.016", "--atol", "0.0015"]
+
+
+def judge(folder: Path, log: bytes, *options: str) -> tuple[int, Any]:
+    path = folder / "run.log"
+    path.write_bytes(log)
+    code = "import sys; from registry_tool.cli import main; sys.exit(main())"
+    done = subprocess.run(
+        [sys.executable, "-c", code, "judge", str(path), "--format", "json", *options],
+        capture_output=True,
+    )
+    assert done.stderr == b""
+    return done.returncode, json.loads(done.stdout)
+
+
+def test_a_pass_exits_0_with_all_figures(tmp_path: Path) -> None:
+    assert judge(tmp_path, LOG, *ASKED, "--target", "npu2") == (
+        0,
+        {
+            "status": "pass",
+            "reason": None,
+            "outputs": [
+                {
+                    "index": 0,
+                    "elements": 2097152,
+                    "mean_rel_L1": 0.009402,
+                    "max_rel": 3118.0,
+                    "max_abs": 0.000824,
+                    "rtol": 0.016,
+                    "atol": 0.0015,
+                }
+            ],
+            "latency_us": 868.4,
+            "gflops": 4945.846,
+            "gbps": None,
+            "causes": [],
+        },
+    )
+
+
+def run(
+    capsys: pytest.CaptureFixture[str], folder: Path, log: bytes, *options: str
+) -> tuple[int, str, str]:
+    path = folder / "run.log"
+    path.write_bytes(log)
+    status = main(["judge", str(path), *options])
+    said = capsys.readouterr()
+    return status, said.out, said.err
+
+
+@pytest.mark.parametrize(
+    ("log", "options", "expected"),
+    [
+        (LOG, ["--exit-status", "0"], "pass"),
+        (LOG, [], "unverified"),
+        (LOG, ["--exit-status", "255"], "error"),
+        (LOG, ["--exit-status", "-9"], "error"),
+        (LOG, ["--timed-out"], "timeout"),
+        (LOG, ["--exit-status", "0", "--timed-out"], "timeout"),
+        (LOG, ["--exit-status", "0", "--elements", "4"], "unverified"),
+        (LOG, ["--exit-status", "0", "--outputs", "2"], "incomplete"),
+        (LOG, ["--exit-status", "0", "--rtol", "0.001"], "fail"),
+        (LOG, ["--exit-status", "0", "--atol", "0.001"], "fail"),
+        (LOG, ["--exit-status", "0", "--target", "npu1"], "unverified"),
+        (LOG, ["--exit-status", "0", "--mode", "diagnosis"], "unverified"),
+        (LOG.replace(PASS, b"failed.\n"), ["--exit-status", "0"], "fail"),
+        (LOG.replace(b"atol=1.5e-03", b"atol=inf"), ["--exit-status", "0", "--atol", "1"], "fail"),
+    ],
+)
+def test_each_option_counts(
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    log: bytes,
+    options: list[str],
+    expected: str,
+) -> None:
+    status, out, err = run(capsys, tmp_path, log, *options, "--format", "json")
+    document = json.loads(out)
+    assert document["status"] == expected
+    assert status == (0 if expected == "pass" else 1)
+    assert bool(document["causes"]) == (expected != "pass")
+    assert err == ""
+
+
+def test_the_worst_output_leads_and_what_is_not_finite_is_null(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    log = PRECISION + precision(1, mean="nan") + PASS
+    status, out, _ = run(
+        capsys, tmp_path, log, "--exit-status", "0", "--outputs", "2", "--format", "json"
+    )
+    outputs = json.loads(out)["outputs"]
+    assert status == 1
+    assert [(output["index"], output["mean_rel_L1"]) for output in outputs] == [
+        (1, None),
+        (0, 0.009402),
+    ]
+
+
+def test_a_layer_table_is_judged_in_diagnosis_mode(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    log = (
+        b"| Layer | cos_p5 | cos_min | cos_median | max_abs |\n|--:|--:|--:|--:|--:|\n"
+        b"| 0 | 0.9998 | 0.9994 | 1.0000 | 0.0312 |\n| 1 | 0.9997 | 0.9993 | 0.9999 | 0.05 |\n"
+    )
+    options = ["--exit-status", "0", "--mode", "diagnosis", "--layers"]
+    assert run(capsys, tmp_path, log, *options, "2")[0] == 0
+    status, out, _ = run(capsys, tmp_path, log, *options, "3")
+    assert status == 1
+    assert out.startswith("incomplete: layers are missing (of 3): 2")
+
+
+@pytest.mark.parametrize("kind", ["absent", "folder"])
+def test_an_unreadable_file_still_gives_json(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, kind: str
+) -> None:
+    path = tmp_path / "run.log"
+    if kind == "folder":
+        path.mkdir()
+    assert main(["judge", str(path), "--format", "json", *ASKED]) == 2
+    document = json.loads(capsys.readouterr().out)
+    assert document["status"] == "error"
+    assert "cannot be read" in document["reason"]
+    assert list(document) == [
+        "status",
+        "reason",
+        "outputs",
+        "latency_us",
+        "gflops",
+        "gbps",
+        "causes",
+    ]
+
+
+def test_standard_input_is_read_too(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(LOG)))
+    assert main(["judge", "-", "--exit-status", "0"]) == 0
+    assert capsys.readouterr().out.startswith("pass\n  output 0: 2097152 elements")
+
+
+def test_people_get_the_reason_the_figures_and_the_cause(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    log = LOG.replace(b"9.402e-03", b"nan")
+    status, out, _ = run(capsys, tmp_path, log, *ASKED)
+    assert status == 1
+    assert "fail: output 0 (line 4): the figures are not finite" in out
+    assert "mean_rel_L1 not finite" in out
+    assert "speed: 868.4 us, 4945.85 GFLOP/s" in out
+    assert "likely: the kernel computes NaN" in out
+    assert "look at: " in out
+
+
+def test_quiet_says_nothing_of_a_pass(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert run(capsys, tmp_path, LOG, *ASKED, "--quiet") == (0, "", "")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--elements", "many"],
+        ["--elements", "0"],
+        ["--elements", "4,-4"],
+        ["--elements", "1,2", "--outputs", "1"],
+        ["--outputs", "0"],
+        ["--layers", "0"],
+        ["--rtol", "nan"],
+        ["--atol", "-1"],
+    ],
+)
+def test_wrong_options_exit_2_with_a_message(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, options: list[str]
+) -> None:
+    status, out, err = run(capsys, tmp_path, LOG, *options)
+    assert (status, out) == (2, "")
+    assert options[-2] in err or options[0] in err
+    assert "Traceback" not in err
+
+
+def test_judging_imports_nothing_slow(tmp_path: Path) -> None:
+    path = tmp_path / "run.log"
+    path.write_bytes(LOG)
+    code = (
+        "import sys; from registry_tool.cli import main; main(sys.argv[1:])\n"
+        "import registry_tool.verifier.runner, registry_tool.verifier.commands\n"
+        "slow = {'numpy', 'git', 'jsonschema', 'mistletoe', 'ruamel'}\n"
+        "sys.exit(', '.join(slow & set(sys.modules)) or None)"
+    )
+    done = subprocess.run([sys.executable, "-c", code, "judge", str(path)], capture_output=True)
+    assert done.returncode == 0, done.stderr

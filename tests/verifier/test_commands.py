@@ -1,0 +1,115 @@
+from __future__ import annotations
+
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from registry_tool.errors import InputError, RegistryError, UsageError
+from registry_tool.verifier.commands import make_job, recorded, shell_text
+from registry_tool.verifier.job import Job
+from tests.verifier.jobs import SHAPE, TILE, job, target
+
+WORDS = [
+    "GEMM_bf16_in_bf16_out",
+    "M=2048",
+    "K=1024",
+    "N=1024",
+    "--variant",
+    "drain",
+    "--tile",
+    "tile_m=32,tile_k_l2=256,tile_k_l1=32,tile_n=128",
+    "--herd",
+    "8x4",
+    "--rtol",
+    "0.016",
+    "--atol",
+    "0.0015",
+    "--emulator",
+]
+
+
+def made(root: Path, inject: str | None = None, **spec: object) -> Job:
+    work = job(root, "")
+    return make_job(
+        root,
+        work.row,
+        replace(work.spec, **spec),
+        target(root),
+        SHAPE,
+        "drain",
+        TILE,
+        [8, 4],
+        inject,
+    )
+
+
+def test_the_emulators_arguments_are_those_of_the_row(tmp_path: Path) -> None:
+    work = made(tmp_path)
+    assert work.command[:3] == [sys.executable, "-m", "registry_tool.emulator"]
+    assert work.command[3:-1] == WORDS
+    assert work.command[-1] == work.spec.emulator
+    assert work.recorded_command[0] == "python3"
+    assert work.recorded_command[1:] == work.command[1:]
+    assert (work.precision, work.herd, work.run_limit_s) == ("high", (8, 4), 1800)
+
+
+def test_it_starts_whatever_the_callers_folder_is(tmp_path: Path) -> None:
+    # A registry must not be able to stand in for the modules of the harness.
+    (tmp_path / "registry_tool").mkdir()
+    (tmp_path / "numpy.py").write_text("raise SystemExit('the wrong numpy')")
+    work = made(tmp_path)
+    command = [*work.command[:3], "--help"]
+    done = subprocess.run(command, cwd=work.cwd, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_fault_is_appended_when_asked() -> None:
+    assert made(Path(), "nan").command[-2:] == ["--inject", "nan"]
+    assert "--inject" not in made(Path()).command
+
+
+def test_a_registrys_own_emulator_is_found_beside_its_spec(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="not there"):
+        made(tmp_path, emulator="softmax.py:run")
+    (tmp_path / "kernels").mkdir()
+    (tmp_path / "kernels" / "softmax.py").write_text("")
+    work = made(tmp_path, emulator="softmax.py:run")
+    assert work.command[-1] == f"{tmp_path.resolve()}/kernels/softmax.py:run"
+    assert work.recorded_command[-1] == "kernels/softmax.py:run"
+    for other in ("../x.py:run", "/etc/x.py:run", "x.py:run:y", "a/b.py:run"):
+        with pytest.raises(InputError):
+            made(tmp_path, emulator=other)
+
+
+def test_a_kernel_without_emulator_says_so(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="not emulated"):
+        made(tmp_path, emulator=None)
+
+
+def test_a_kernel_without_a_harness_for_the_target_says_so(tmp_path: Path) -> None:
+    work = job(tmp_path, "", "hardware")
+    with pytest.raises(RegistryError, match="no harness for the target npu2"):
+        make_job(tmp_path, work.row, work.spec, work.target, SHAPE, "drain", TILE, [8, 4])
+
+
+def test_the_recorded_command_names_no_machine() -> None:
+    command = [sys.executable, "/home/me/reg/kernels/a.py:f", "/home/me/reg", "x\udcff"]
+    assert recorded(command, Path("/home/me/reg")) == [
+        "python3",
+        "kernels/a.py:f",
+        "/home/me/reg",
+        "x\\udcff",
+    ]
+
+
+def test_shell_text_survives_a_shell() -> None:
+    words = ["make", "run", "A=1 2", "it's", "$HOME", ""]
+    assert shlex.split(shell_text(words)) == words
+    done = subprocess.run(
+        ["sh", "-c", f"printf '%s|' {shell_text(words)}"], capture_output=True, text=True
+    )
+    assert done.stdout == "".join(f"{word}|" for word in words)

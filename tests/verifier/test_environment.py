@@ -1,0 +1,87 @@
+from __future__ import annotations
+
+import hashlib
+import platform
+import re
+import socket
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from registry_tool.records.verdict import Environment, Fact
+from registry_tool.verifier import environment
+from registry_tool.verifier.environment import PACKAGE, gather, host, sources
+from registry_tool.verifier.harness_log import parse
+from tests.verifier.jobs import job, target
+from tests.verifier.logs import EMULATED, LOG
+
+
+def every(found: Environment) -> dict[str, Fact]:
+    names = [name for name in Environment.__struct_fields__ if name != "toolchain"]
+    return {name: getattr(found, name) for name in names} | found.toolchain
+
+
+@pytest.mark.parametrize("kind", ["emulated", "hardware"])
+def test_a_fact_is_known_or_has_a_reason(tmp_path: Path, kind: str) -> None:
+    for fact in every(gather(target(tmp_path, kind), parse(LOG))).values():
+        assert (fact.value is None) != (fact.reason is None)
+
+
+def test_an_emulated_target_has_no_device_around_it(tmp_path: Path) -> None:
+    found = gather(target(tmp_path), parse(EMULATED))
+    assert found.device == Fact(value="npu2-emu", reason=None)
+    for fact in (found.driver, found.firmware, found.power_mode):
+        assert fact.value is None
+        assert "emulated" in (fact.reason or "")
+    assert found.toolchain["python"].value == platform.python_version()
+    assert re.match(r"\d+\.\d+", found.toolchain["numpy"].value or "")
+    assert list(found.toolchain) == ["python", "numpy", "blas", "cpu"]
+
+
+def test_a_log_that_names_no_device_leaves_it_unknown(tmp_path: Path) -> None:
+    assert gather(target(tmp_path), parse(b"")).device.value is None
+
+
+def test_the_host_is_a_stable_digest_and_no_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    identity = tmp_path / "machine-id"
+    monkeypatch.setattr(environment, "_MACHINE_IDS", (tmp_path / "absent", identity))
+    host.cache_clear()
+    assert host().value is None
+    identity.write_text("3d1219c7c4c5404aaa1f6d2a48adfda4\n")
+    host.cache_clear()
+    digest = host().value or ""
+    host.cache_clear()
+    assert host().value == digest
+    host.cache_clear()
+    assert re.fullmatch("[0-9a-f]{16}", digest)
+    assert digest not in identity.read_text()
+    assert socket.gethostname() not in digest
+
+
+def test_the_sources_are_the_emulators_files_that_take_part(tmp_path: Path) -> None:
+    work = job(tmp_path, "")
+    found = sources(work.spec, work.target, tmp_path)
+    for name in ("__main__", "gemm", "numerics", "case"):
+        path = PACKAGE / "emulator" / f"{name}.py"
+        digest = hashlib.sha256(path.read_bytes()).hexdigest()
+        assert found[f"registry_tool/emulator/{name}.py"] == digest
+    assert "registry_tool/emulator/attention.py" not in found
+    assert list(found) == sorted(found)
+
+
+def test_a_registrys_own_emulator_is_a_source(tmp_path: Path) -> None:
+    (tmp_path / "kernels").mkdir()
+    (tmp_path / "kernels" / "softmax.py").write_text("def run(case): ...\n")
+    work = job(tmp_path, "")
+    found = sources(replace(work.spec, emulator="softmax.py:run"), work.target, tmp_path)
+    assert "kernels/softmax.py" in found
+    assert "registry_tool/emulator/__main__.py" in found
+    assert "registry_tool/emulator/gemm.py" not in found
+
+
+def test_hardware_names_no_sources_of_the_emulator(tmp_path: Path) -> None:
+    work = job(tmp_path, "", "hardware")
+    assert sources(work.spec, work.target, tmp_path) == {}
