@@ -24,6 +24,7 @@ def run(args: argparse.Namespace) -> int:
     from registry_tool.errors import InputError
     from registry_tool.records import canonical
     from registry_tool.records.explain import explain
+    from registry_tool.records.fields import Part
     from registry_tool.records.migrate import migrate
     from registry_tool.records.model import Model
     from registry_tool.records.record import Record
@@ -32,7 +33,7 @@ def run(args: argparse.Namespace) -> int:
     from registry_tool.store import snapshot
     from registry_tool.store.files import write_atomic
 
-    types = {"record": Record, "model": Model}
+    types: dict[str, type[Part]] = {"record": Record, "model": Model}
     registry = registries.load(snapshot.of_worktree(find(args)))
     changed, broken = [], 0
     for path in sorted(registry.snapshot.oids):

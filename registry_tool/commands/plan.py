@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
 
 from registry_tool.commands.common import open_worktree, say, say_json
 from registry_tool.commands.selection import add_selection, select
+
+if TYPE_CHECKING:
+    from registry_tool.planning.plan import Task
 
 FORMATS = ("text", "json")
 
@@ -28,23 +32,19 @@ def run(args: argparse.Namespace) -> int:
         return 1 if unmet else 0
     for task in tasks:
         say(f"{task.state:<10} {task.text}")
-        for number, candidate in enumerate(task.candidates):
+        for number, candidate in enumerate(task.candidates if task.state != "verified" else ()):
             tile = ",".join(f"{knob}={size}" for knob, size in candidate.tile.items()) or "no tile"
             herd = "×".join(map(str, candidate.herd))
             lead = "would run" if number == 0 else "else"
-            say(
-                f"           {lead}: {candidate.variant or 'default'} {tile} herd {herd} ({candidate.source})"
-            )
+            how = f"{candidate.variant or 'default'} {tile} herd {herd}"
+            say(f"           {lead}: {how} ({candidate.source})")
         for obstacle in task.obstacles:
             say(f"           no legal configuration: {obstacle}")
     say(f"{len(tasks) - unmet} of {len(tasks)} needs are met on {selection.target}")
     return 1 if unmet else 0
 
 
-def _document(task: object) -> dict[str, object]:
-    from registry_tool.planning.plan import Task
-
-    assert isinstance(task, Task)
+def _document(task: Task) -> dict[str, object]:
     return {
         "kernel": task.wanted.spec.kernel,
         "shape": task.wanted.shape,

@@ -13,6 +13,7 @@ from registry_tool.errors import UsageError
 if TYPE_CHECKING:
     from registry_tool.planning.plan import Wanted
     from registry_tool.records.model import Model
+    from registry_tool.records.spec import KernelSpec
     from registry_tool.store.registry import Registry
 
 
@@ -91,12 +92,10 @@ def _saved(registry: Registry, name: str | None) -> list[Model]:
     return chosen
 
 
-def _single(spec: object, shape: dict[str, int]) -> Wanted:
+def _single(spec: KernelSpec, shape: dict[str, int]) -> Wanted:
     from registry_tool.planning.plan import Wanted
     from registry_tool.records.kernel import variant_order
-    from registry_tool.records.spec import KernelSpec
 
-    assert isinstance(spec, KernelSpec)
     return Wanted(spec, shape, tuple(variant_order(spec, shape)))
 
 

@@ -98,7 +98,7 @@ def _task(
         row = row_id(target, spec.kernel, spec.dims, shape, variant)
         if row in registry.record_paths:
             if row in backed:
-                return Task(wanted, "verified", row, ())
+                return Task(wanted, "verified", row, (_again(backed[row], forced),))
             stale = stale or row
     for variant in wanted.variants:
         candidate = choose(spec, shape, variant, backed.values())
@@ -115,6 +115,12 @@ def _task(
         for text in blocking_constraints(spec, shape, variant)
     ]
     return Task(wanted, "impossible", None, (), tuple(dict.fromkeys(obstacles)))
+
+
+def _again(record: Record, forced: Mapping[str, object]) -> Candidate:
+    """How a verified row is run once more: as it stands, unless told otherwise."""
+    own = Candidate(record.variant, record.tile, record.herd, "its own row")
+    return _forced(own, record.variant, forced) or own
 
 
 def _forced(
