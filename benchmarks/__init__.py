@@ -1,0 +1,1 @@
+"""The budgets of the design, measured as ratios against named peers in the same run."""
