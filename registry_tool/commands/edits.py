@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from pathlib import Path
 
 from registry_tool.commands.common import find_row, open_worktree, stage
+from registry_tool.commands.render import on_disk
 from registry_tool.records import canonical
 from registry_tool.records.keys import RowId
 from registry_tool.records.record import Record
@@ -19,31 +21,40 @@ def edit(args: argparse.Namespace, change: Callable[[Record], Record]) -> RowId:
     """Apply ``change`` to the row that ``args.row`` names; tables follow, and all is staged."""
     registry = open_worktree(args)
     row = find_row(registry, args.row)
-    record = registry.records[row]
-    changed = change(record)
-    if changed != record:
+    changed = change(registry.records[row])
+    if changed != registry.records[row]:
+        require_renderable(registry)
         path = registry.record_paths[row]
         write_atomic(registry.root / path, canonical.encode(changed))
-        stage(registry, [path, *refresh(registry)])
+        stage(registry, [path, *refresh(registry.root)])
     return row
 
 
-def refresh(registry: Registry) -> list[str]:
-    """Render what the records on disk now say; the paths that were written."""
-    from registry_tool.tables.render import render
+def require_renderable(registry: Registry) -> None:
+    """Raise TableError for a page that could not be rendered, before anything is written."""
+    from registry_tool.tables.render import pages, refuse_edited
 
-    now = registries.load(snapshot.of_worktree(registry.root))
-    rendered = render(now, contents(now))
-    for path, data in rendered.items():
-        write_atomic(registry.root / path, data)
-    return list(rendered)
+    generated = pages(registry, registry.records)
+    existing = on_disk(registry.root, generated)
+    refuse_edited(generated, existing)
+    for path, page in generated.items():
+        page.on(existing.get(path), path)
 
 
-def contents(registry: Registry) -> Mapping[str, bytes]:
-    """Path to bytes of everything in the registry that rendering may look at."""
-    paths = [
-        path
-        for path in registry.snapshot.oids
-        if not path.startswith(("records/", "verdicts/", "models/"))
-    ]
-    return registry.snapshot.read_many(paths)
+def refresh(root: Path) -> list[str]:
+    """Render what the records on disk now say; the paths that were written.
+
+    Raises TableError for a hand-edited region, or for tables that do not read back.
+    """
+    from registry_tool.tables.readback import require_reads_back
+    from registry_tool.tables.render import pages, refuse_edited, stale
+
+    now = registries.load(snapshot.of_worktree(root))
+    generated = pages(now, now.records)
+    existing = on_disk(root, generated)
+    refuse_edited(generated, existing)
+    changed = stale(generated, existing)
+    require_reads_back(now, changed)
+    for path, data in changed.items():
+        write_atomic(root / path, data)
+    return list(changed)

@@ -82,9 +82,9 @@ def run(args: argparse.Namespace) -> int:
 
 def write_registry(root: Path) -> list[str]:
     """Write the files of an empty registry; the paths that were written, relative to ``root``."""
-    from registry_tool.store import registry, snapshot
+    from registry_tool.commands.edits import refresh
     from registry_tool.store.files import write_atomic
-    from registry_tool.tables.render import render
+    from registry_tool.store.registry import POLICY
 
     written = []
     for name, text in ((".gitattributes", ATTRIBUTES), (".gitignore", IGNORE)):
@@ -93,10 +93,5 @@ def write_registry(root: Path) -> list[str]:
         missing = [line for line in text.splitlines() if line not in before.splitlines()]
         ending = "" if before.endswith("\n") or not before else "\n"
         write_atomic(root / name, f"{before}{ending}{chr(10).join([*missing, ''])}".encode())
-    write_atomic(root / registry.POLICY, POLICY_TEXT.encode())
-    loaded = registry.load(snapshot.of_worktree(root))
-    existing = {path: loaded.snapshot.read(path) for path in loaded.snapshot.oids}
-    for path, data in render(loaded, existing).items():
-        write_atomic(root / path, data)
-        written.append(path)
-    return [*written, registry.POLICY]
+    write_atomic(root / POLICY, POLICY_TEXT.encode())
+    return [*written, POLICY, *refresh(root)]

@@ -14,12 +14,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Remove the record, render the tables, stage both."""
-    from registry_tool.commands.edits import refresh
+    from registry_tool.commands.edits import refresh, require_renderable
 
     registry = open_worktree(args)
     row = find_row(registry, args.row)
     path = registry.record_paths[row]
+    require_renderable(registry)
     (registry.root / path).unlink()
-    stage(registry, [path, *refresh(registry)])
+    stage(registry, [path, *refresh(registry.root)])
     say(f"retired {row}; its verdicts stay in {row.verdict_folder}")
     return 0

@@ -77,12 +77,13 @@ def _dry_run(
 def _carry_out(
     registry: Registry, selection: Selection, tasks: list[Task], args: argparse.Namespace
 ) -> int:
-    from registry_tool.commands.edits import refresh
+    from registry_tool.commands.edits import refresh, require_renderable
     from registry_tool.commands.progress import Progress
     from registry_tool.records import canonical
     from registry_tool.store.files import clean_temporary, write_if_changed
     from registry_tool.verifier import campaign
 
+    require_renderable(registry)
     clean_temporary(registry.root)
     written: list[str] = []
     if selection.model is not None:
@@ -95,7 +96,7 @@ def _carry_out(
     result = campaign.carry_out(registry, selection.target, tasks, settings, progress)
     progress.close()
     written += result.written
-    written += refresh(registry)
+    written += refresh(registry.root)
     if not args.no_stage:
         stage(registry, [*written, *campaign.left_behind(registry.root, result.rows)])
     return _conclude(result, todo, args)

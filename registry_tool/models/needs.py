@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from registry_tool.models.config import DecoderConfig
-from registry_tool.records.model import Model, Need, Uncovered
+from registry_tool.records.fields import Precision
+from registry_tool.records.model import Model, Need, Phase, Uncovered
 
 # Rows of one LM-head launch (NPU2 registry, GEMV page: a single launch over the vocabulary would
 # exceed the 255 repeats of a buffer descriptor).
@@ -25,7 +26,8 @@ def derive(config: DecoderConfig, name: str, seq: int) -> Model:
     padding = partitions * LM_HEAD_PARTITION - config.vocabulary
     padded = f", the last one padded by {padding} rows" if padding else ""
     notes.append(
-        f"LM head: {config.vocabulary} rows in {partitions} partitions of {LM_HEAD_PARTITION}{padded}"
+        f"LM head: {config.vocabulary} rows in {partitions} partitions of "
+        f"{LM_HEAD_PARTITION}{padded}"
     )
     return Model(
         model=name,
@@ -46,8 +48,10 @@ def _projections(config: DecoderConfig) -> Iterator[tuple[str, int, int]]:
     yield "Down proj", config.intermediate, config.hidden
 
 
-def _need(phase: str, site: str, kernel: str, precision: str | None = None, **shape: int) -> Need:
-    return Need(phase=phase, site=site, kernel=kernel, precision=precision, shape=shape)  # type: ignore[arg-type]
+def _need(
+    phase: Phase, site: str, kernel: str, precision: Precision | None = None, **shape: int
+) -> Need:
+    return Need(phase=phase, site=site, kernel=kernel, precision=precision, shape=shape)
 
 
 def _prefill(config: DecoderConfig, seq: int) -> Iterator[Need]:

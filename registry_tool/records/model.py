@@ -12,10 +12,13 @@ _Schema = Literal["../schemas/model-1.schema.json"]
 _SCHEMA: _Schema = "../schemas/model-1.schema.json"
 
 
+Phase = Literal["prefill", "decode"]
+
+
 class Need(Part, frozen=True):
     """A kernel x shape x tier that a model requires at one call site."""
 
-    phase: Annotated[Literal["prefill", "decode"], Meta(description="When it runs.")]
+    phase: Annotated[Phase, Meta(description="When it runs.")]
     site: Annotated[Line, Meta(description="Call site, e.g. `Gate/Up proj`.")]
     kernel: Annotated[Name, Meta(description="Kernel page name.")]
     precision: Annotated[Precision | None, Meta(description="Tier asked for first, or null.")]
@@ -25,7 +28,7 @@ class Need(Part, frozen=True):
 class Uncovered(Part, frozen=True):
     """Something a model computes for which there is no kernel page; it blocks nothing."""
 
-    phase: Annotated[Literal["prefill", "decode"], Meta(description="When it runs.")]
+    phase: Annotated[Phase, Meta(description="When it runs.")]
     site: Annotated[Line, Meta(description="Call site.")]
     reason: Annotated[Line, Meta(description="Why no page covers it.")]
 

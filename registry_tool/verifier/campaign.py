@@ -177,7 +177,9 @@ def _settle(registry: Registry, answer: _Answer, result: Result, listener: Liste
     if answer.record is None or answer.row is None:
         tried = "; ".join(_failure(candidate, outcome) for candidate, outcome in answer.outcomes)
         result.unmet.append(f"{text}: {tried}")
-        listener.finished(f"{text}: {last.verdict.status}: {tried}")
+        listener.finished(f"{text}: not verified: {tried}")
+        for cause in last.causes:
+            listener.line(f"    likely: {cause.likely}; look at {cause.look_at}")
         return
     write_atomic(registry.root / answer.row.record_path, canonical.encode(answer.record))
     result.written.append(answer.row.record_path)
