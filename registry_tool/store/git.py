@@ -6,26 +6,19 @@ index that `git commit -a` and `git commit <path>` hand to a hook.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
+import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 from registry_tool.errors import GitError
 
-EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
-_BATCH = 4096
-
-
-@dataclass(frozen=True)
-class Entry:
-    """One path of an index or a tree; ``path`` is relative to the registry's root."""
-
-    path: str
-    oid: str
-    mode: str
-    stage: int = 0
+_ARGUMENTS = 500
+"""Paths per command line."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +29,16 @@ class Change:
     old_oid: str
     new_oid: str
     status: str
+
+    @property
+    def was_there(self) -> bool:
+        """Whether the old state has the path."""
+        return bool(self.old_oid.strip("0"))
+
+    @property
+    def is_there(self) -> bool:
+        """Whether the new state has the path."""
+        return bool(self.new_oid.strip("0"))
 
 
 @dataclass(frozen=True)
@@ -52,33 +55,56 @@ class Commit:
 
 @dataclass(frozen=True)
 class Repository:
-    """A repository seen from a registry: ``prefix`` is the registry's path below ``top``."""
+    """A repository seen from a registry: ``prefix`` is the registry's path below ``top``.
+
+    ``head`` is the commit that HEAD named when the repository was opened; `head` asks again.
+    """
 
     top: Path
     git_dir: Path
     prefix: str
     environment: Mapping[str, str]
+    object_format: str = "sha1"
+    head: str | None = None
 
     def run(self, *arguments: str, stdin: bytes | None = None) -> bytes:
         """Standard output of ``git arguments``; raises GitError with git's own words."""
-        done = subprocess.run(
+        process = self.start(*arguments, stdin=stdin is not None)
+        out, err = process.communicate(stdin)
+        return self._checked(process, arguments, out, err)
+
+    def run_together(self, *commands: Sequence[str]) -> list[bytes]:
+        """Standard output of several commands that run side by side; raises as `run` does."""
+        processes = [self.start(*arguments) for arguments in commands]
+        outputs = [process.communicate() for process in processes]
+        return [
+            self._checked(process, arguments, *output)
+            for process, arguments, output in zip(processes, commands, outputs, strict=True)
+        ]
+
+    def start(self, *arguments: str, stdin: bool = False) -> subprocess.Popen[bytes]:
+        """Start ``git arguments`` with pipes for its output (and its input, if asked for)."""
+        return subprocess.Popen(
             ["git", "-c", "core.quotePath=false", *arguments],
             cwd=self.top,
             env=dict(self.environment),
-            input=stdin,
-            stdin=subprocess.DEVNULL if stdin is None else None,
-            capture_output=True,
-            check=False,
+            stdin=subprocess.PIPE if stdin else subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
         )
-        if done.returncode != 0:
-            words = done.stderr.decode("utf-8", "replace").strip()
-            raise GitError(words or f"git {arguments[0]} failed with status {done.returncode}")
-        return done.stdout
 
-    @property
-    def pathspec(self) -> str:
-        """The registry as a pathspec that no character in its name can change."""
-        return f":(top,literal){self.prefix.rstrip('/')}" if self.prefix else ":(top)"
+    @staticmethod
+    def _checked(
+        process: subprocess.Popen[bytes], arguments: Sequence[str], out: bytes, err: bytes
+    ) -> bytes:
+        if process.returncode != 0:
+            words = err.decode("utf-8", "replace").strip()
+            raise GitError(words or f"git {arguments[0]} failed with status {process.returncode}")
+        return out
+
+    def pathspecs(self, names: Iterable[str]) -> list[str]:
+        """``names`` (files or folders of the registry) as pathspecs that are taken literally."""
+        return [f":(top,literal){self.prefix}{name}" for name in names]
 
     def inner(self, path: str) -> str:
         """``path`` below the registry's root, from one below ``top``."""
@@ -92,17 +118,20 @@ def open_repository(root: Path) -> Repository | None:
     cwd = Path.cwd() if "GIT_DIR" in environment else root
     try:
         done = subprocess.run(
-            ["git", "rev-parse", "--show-toplevel", "--absolute-git-dir"],
+            [
+                "git", "rev-parse", "--show-toplevel", "--absolute-git-dir",
+                "--show-object-format", "--revs-only", "HEAD",
+            ],
             cwd=cwd,
             env=environment,
             stdin=subprocess.DEVNULL,
             capture_output=True,
             check=False,
-        )
+        )  # fmt: skip
     except OSError:
         return None
     lines = os.fsdecode(done.stdout).splitlines()
-    if done.returncode != 0 or len(lines) != 2:
+    if done.returncode != 0 or len(lines) < 3:
         return None
     top = Path(lines[0]).resolve()
     try:
@@ -112,7 +141,9 @@ def open_repository(root: Path) -> Repository | None:
     if "GIT_DIR" in environment:
         environment["GIT_WORK_TREE"] = str(top)
     prefix = "" if relative == "." else f"{relative}/"
-    return Repository(top, Path(lines[1]), prefix, environment)
+    # Before the first commit there is no fourth line.
+    head = lines[3] if len(lines) > 3 else None
+    return Repository(top, Path(lines[1]), prefix, environment, lines[2], head)
 
 
 def require_repository(root: Path) -> Repository:
@@ -134,38 +165,63 @@ def _environment() -> dict[str, str]:
     return environment
 
 
-def staged(repository: Repository) -> list[Entry]:
-    """Every entry of the index in force below the registry, unmerged stages included."""
-    out = repository.run("ls-files", "-s", "-z", "--", repository.pathspec)
-    cut = len(repository.prefix)
-    entries = []
-    for line in os.fsdecode(out).split("\0"):
-        if line:
-            meta, path = line.split("\t", 1)
-            mode, oid, stage = meta.split(" ")
-            entries.append(Entry(path[cut:], oid, mode, int(stage)))
-    return entries
+def staged(repository: Repository, names: Sequence[str]) -> list[str]:
+    """The entries of the index in force below ``names``, unmerged stages included.
+
+    Each is a line ``mode oid stage\tpath`` with its path below ``top``.
+    """
+    return _lines(repository.run(*_LS_FILES, *repository.pathspecs(names)))
 
 
-def intent_to_add(repository: Repository) -> set[str]:
-    """Paths of `git add -N`: in the index, but not in what a commit would take."""
-    out = repository.run("diff", "--name-only", "--diff-filter=A", "-z", "--", repository.pathspec)
-    return {repository.inner(path) for path in os.fsdecode(out).split("\0") if path}
+def staged_with_changes(
+    repository: Repository, names: Sequence[str]
+) -> tuple[list[str], list[Change]]:
+    """`staged` entries, and how they differ from HEAD; two processes, side by side."""
+    specs = repository.pathspecs(names)
+    base = repository.head or empty_tree(repository)
+    listed, differing = repository.run_together(
+        [*_LS_FILES, *specs], [*_DIFF_INDEX, base, "--", *specs]
+    )
+    return _lines(listed), list(_raw_changes(_fields(differing), len(repository.prefix)))
 
 
-def tree(repository: Repository, revision: str) -> list[Entry]:
-    """Every blob of ``revision`` below the registry."""
-    oid = resolve(repository, revision)
-    out = repository.run("ls-tree", "-r", "-z", "--full-tree", oid, "--", repository.prefix or ".")
-    cut = len(repository.prefix)
-    entries = []
-    for line in os.fsdecode(out).split("\0"):
-        if line:
-            meta, path = line.split("\t", 1)
-            mode, kind, blob = meta.split(" ")
-            if kind == "blob":
-                entries.append(Entry(path[cut:], blob, mode))
-    return entries
+_LS_FILES = ("ls-files", "-s", "-z", "--")
+_DIFF_INDEX = ("diff-index", "--cached", "--raw", "-z", "--no-abbrev", "--no-renames")
+
+
+def _fields(out: bytes) -> list[str]:
+    return os.fsdecode(out).split("\0")
+
+
+def _lines(out: bytes) -> list[str]:
+    return _fields(out)[:-1]
+
+
+def empty_tree(repository: Repository) -> str:
+    """The id of the tree without entries, in the repository's own hash."""
+    return repository.run("hash-object", "-t", "tree", "--stdin", stdin=b"").decode().strip()
+
+
+def promised(repository: Repository, paths: Sequence[str]) -> set[str]:
+    """Those of ``paths`` that `git add -N` put into the index, and a commit would not take."""
+    found: set[str] = set()
+    for start in range(0, len(paths), _ARGUMENTS):
+        specs = repository.pathspecs(paths[start : start + _ARGUMENTS])
+        out = repository.run("diff-files", "--name-only", "--diff-filter=A", "-z", "--", *specs)
+        found.update(repository.inner(path) for path in _lines(out))
+    return found
+
+
+def tree(repository: Repository, revision: str, names: Sequence[str]) -> list[str]:
+    """The entries of ``revision`` below ``names``, as lines like those of `staged`."""
+    wanted = [repository.prefix + name for name in names]
+    out = repository.run("ls-tree", "-r", "-z", "--full-tree", revision, "--", *wanted)
+    found = []
+    for line in _lines(out):
+        meta, path = line.split("\t", 1)
+        mode, _, oid = meta.split(" ")
+        found.append(f"{mode} {oid} 0\t{path}")
+    return found
 
 
 def resolve(repository: Repository, revision: str) -> str:
@@ -195,22 +251,15 @@ def first_parent(repository: Repository, revision: str) -> str | None:
         return None
 
 
-def staged_changes(repository: Repository, base: str | None) -> list[Change]:
-    """How the index in force differs from ``base`` (None: from nothing) below the registry."""
-    out = repository.run(
-        "diff-index", "--cached", "--raw", "-z", "--no-abbrev", "--no-renames",
-        base or EMPTY_TREE, "--", repository.pathspec,
-    )  # fmt: skip
-    return list(_raw_changes(os.fsdecode(out).split("\0"), len(repository.prefix)))
-
-
-def tree_changes(repository: Repository, base: str | None, revision: str) -> list[Change]:
-    """How ``revision`` differs from ``base`` (None: from nothing) below the registry."""
+def tree_changes(
+    repository: Repository, base: str | None, revision: str, names: Sequence[str]
+) -> list[Change]:
+    """How ``revision`` differs from ``base`` (None: from nothing) below ``names``."""
     out = repository.run(
         "diff-tree", "-r", "--raw", "-z", "--no-abbrev", "--no-renames",
-        base or EMPTY_TREE, resolve(repository, revision), "--", repository.pathspec,
+        base or empty_tree(repository), revision, "--", *repository.pathspecs(names),
     )  # fmt: skip
-    return list(_raw_changes(os.fsdecode(out).split("\0"), len(repository.prefix)))
+    return list(_raw_changes(_fields(out), len(repository.prefix)))
 
 
 def _raw_changes(fields: Sequence[str], cut: int) -> Iterator[Change]:
@@ -223,32 +272,58 @@ def _raw_changes(fields: Sequence[str], cut: int) -> Iterator[Change]:
 
 def blobs(repository: Repository, oids: Iterable[str]) -> dict[str, bytes]:
     """Object id to content; a missing object raises GitError."""
-    wanted = list(dict.fromkeys(oids))
-    found: dict[str, bytes] = {}
-    for start in range(0, len(wanted), _BATCH):
-        chunk = wanted[start : start + _BATCH]
-        out = repository.run(
-            "cat-file", "--batch", "--buffer", stdin="\n".join(chunk).encode() + b"\n"
-        )
-        at = 0
-        for oid in chunk:
-            end = out.index(b"\n", at)
-            header = out[at:end].split(b" ")
+    return dict(stream(repository, dict.fromkeys(oids)))
+
+
+def stream(repository: Repository, oids: Iterable[str]) -> Iterator[tuple[str, bytes]]:
+    """Each object id with its content, while git still reads the next; raises GitError."""
+    wanted = list(oids)
+    if not wanted:
+        return
+    process = repository.start("cat-file", "--batch", "--buffer", stdin=True)
+    assert process.stdin is not None
+    assert process.stdout is not None
+    assert process.stderr is not None
+    feeder = threading.Thread(target=_feed, args=(process.stdin, wanted), daemon=True)
+    feeder.start()
+    out = process.stdout
+    try:
+        for oid in wanted:
+            header = out.readline().split()
             if len(header) != 3:
-                raise GitError(f"the object {oid} is not in the repository", fix="git fsck")
-            size = int(header[2])
-            found[oid] = out[end + 1 : end + 1 + size]
-            at = end + size + 2
-    return found
+                words = (
+                    process.stderr.read().decode("utf-8", "replace").strip() if not header else ""
+                )
+                raise GitError(
+                    f"the object {oid} cannot be read: {words or 'it is missing'}", fix="git fsck"
+                )
+            yield oid, out.read(int(header[2]))
+            out.read(1)
+    finally:
+        process.kill()
+        feeder.join()
+        out.close()
+        process.stderr.close()
+        process.wait()
 
 
-def worktree_differences(repository: Repository) -> tuple[set[str], set[str]]:
-    """Paths below the registry whose file differs from the index, and files git does not track."""
-    changed = repository.run("diff-files", "--name-only", "-z", "--", repository.pathspec)
-    untracked = repository.run("ls-files", "-o", "-z", "--", repository.pathspec)
+def _feed(pipe: IO[bytes], oids: Sequence[str]) -> None:
+    # git may be ended early, when the reader has seen enough.
+    with contextlib.suppress(BrokenPipeError, ValueError):
+        pipe.write("\n".join(oids).encode() + b"\n")
+    with contextlib.suppress(BrokenPipeError):
+        pipe.close()
+
+
+def worktree_differences(repository: Repository, names: Sequence[str]) -> tuple[set[str], set[str]]:
+    """Paths below ``names`` whose file differs from the index, and files git does not track."""
+    specs = repository.pathspecs(names)
+    changed, untracked = repository.run_together(
+        ["diff-files", "--name-only", "-z", "--", *specs], ["ls-files", "-o", "-z", "--", *specs]
+    )
     return (
-        {repository.inner(path) for path in os.fsdecode(changed).split("\0") if path},
-        {repository.inner(path) for path in os.fsdecode(untracked).split("\0") if path},
+        {repository.inner(path) for path in _lines(changed)},
+        {repository.inner(path) for path in _lines(untracked)},
     )
 
 
@@ -277,25 +352,48 @@ def stage_in_top(repository: Repository, paths: Iterable[str]) -> None:
     repository.run("update-index", "--add", "-z", "--stdin", stdin=data)
 
 
-def history(repository: Repository, paths: Sequence[str], revision: str = "HEAD") -> list[Commit]:
-    """Every commit that touched ``paths`` (relative to the registry), newest first.
+def history(repository: Repository, names: Sequence[str], revision: str = "HEAD") -> list[Commit]:
+    """Every commit that touched ``names`` (files or folders of the registry), newest first.
 
-    Merges are compared with their first parent; ``paths`` may be folders.
+    A merge has only the changes that none of its parents has.
     """
     if head(repository) is None:
         return []
-    literal = [f":(top,literal){repository.prefix}{path}" for path in paths]
     out = repository.run(
-        "log", "--raw", "-z", "--no-abbrev", "--no-renames", "--diff-merges=first-parent",
-        "--format=%x01%H%x00%cI%x00%an%x00%s%x00%P", resolve(repository, revision), "--", *literal,
+        "log", "-c", "--raw", "-z", "--no-abbrev", "--no-renames",
+        "--format=%x01%H%x00%cI%x00%an%x00%s%x00%P", resolve(repository, revision),
+        "--", *repository.pathspecs(names),
     )  # fmt: skip
-    cut = len(repository.prefix)
-    commits = []
-    for chunk in os.fsdecode(out).split("\x01")[1:]:
-        oid, date, author, subject, parents, *fields = chunk.split("\0")
-        changes = tuple(_raw_changes([field for field in fields if field], cut))
-        commits.append(Commit(oid, date, author, subject, tuple(parents.split()), changes))
-    return commits
+    return list(_commits(_fields(out), len(repository.prefix)))
+
+
+def _commits(fields: Sequence[str], cut: int) -> Iterator[Commit]:
+    # Every field has its place, so that no author, subject or path can pass for another one.
+    at = 0
+    while at < len(fields):
+        if not fields[at].startswith("\x01"):
+            at += 1
+            continue
+        oid, date, author, subject, parents = fields[at : at + 5]
+        at += 5
+        changes = []
+        while at < len(fields) and not fields[at].startswith("\x01"):
+            meta = fields[at].lstrip("\n")
+            if not meta:
+                at += 1
+                continue
+            changes.append(_combined(meta, fields[at + 1][cut:]))
+            at += 2
+        yield Commit(oid[1:], date, author, subject, tuple(parents.split()), tuple(changes))
+
+
+def _combined(meta: str, path: str) -> Change:
+    """A change of one or more parents (as many as there are colons)."""
+    parts = meta.lstrip(":").split(" ")
+    parents = len(meta) - len(meta.lstrip(":"))
+    *old, new = parts[parents + 1 : 2 * parents + 2]
+    there = [oid for oid in old if set(oid) != {"0"}]
+    return Change(path, there[0] if there else old[0], new, parts[-1])
 
 
 def initialise(folder: Path) -> None:

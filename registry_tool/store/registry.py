@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -12,29 +12,25 @@ import msgspec
 from registry_tool import __version__
 from registry_tool.errors import InputError, RegistryError
 from registry_tool.records import canonical, catalog, keys
-from registry_tool.records.explain import explain
-from registry_tool.records.fields import Part
 from registry_tool.records.keys import RowId
 from registry_tool.records.model import Model
 from registry_tool.records.record import Record
-from registry_tool.records.schema import schema_for
 from registry_tool.records.spec import KernelSpec, Policy, Target
 from registry_tool.records.verdict import Verdict
-from registry_tool.store.cache import Cache
+from registry_tool.store.cache import Cache, digest
+from registry_tool.store.root import POLICY, find_root
 from registry_tool.store.snapshot import Snapshot
 
-POLICY = "registry.yaml"
-
-
-def find_root(start: Path) -> Path:
-    """The nearest folder from ``start`` upward that holds registry.yaml; raises RegistryError."""
-    start = start.resolve()
-    for folder in (start, *start.parents):
-        if (folder / POLICY).is_file():
-            return folder
-    raise RegistryError(
-        f"no {POLICY} in {start} or above it", fix="registry-tool init (or --registry DIR)"
-    )
+__all__ = [
+    "POLICY",
+    "Registry",
+    "decode",
+    "find_root",
+    "load",
+    "read_policy",
+    "read_spec",
+    "specs_of",
+]
 
 
 @dataclass(frozen=True)
@@ -113,6 +109,9 @@ def decode(data: bytes, type_: type[canonical.T], path: str) -> canonical.T:
     try:
         return canonical.decode(data, type_)
     except (ValueError, RecursionError):
+        from registry_tool.records.explain import explain
+        from registry_tool.records.schema import schema_for
+
         problem = explain(data, type_, schema_for(type_))[0]
         fix = "registry-tool fmt" if problem.kind == "formatting" else "registry-tool check"
         raise InputError(problem.message, path=path, line=problem.line, fix=fix) from None
@@ -127,8 +126,7 @@ def load(snapshot: Snapshot) -> Registry:
             path=snapshot.root,
             fix=f"git add {POLICY}",
         )
-    policy = _yaml_part(snapshot, cache, POLICY, Policy, {})
-    return Registry(snapshot, policy, specs_of(snapshot, cache))
+    return Registry(snapshot, read_policy(snapshot, cache, POLICY), specs_of(snapshot, cache))
 
 
 def specs_of(snapshot: Snapshot, cache: Cache) -> dict[str, KernelSpec]:
@@ -138,34 +136,49 @@ def specs_of(snapshot: Snapshot, cache: Cache) -> dict[str, KernelSpec]:
     for path in sorted(snapshot.oids):
         folder, _, name = path.rpartition("/")
         if folder == "kernels" and name.endswith(".yaml"):
-            spec = _yaml_part(snapshot, cache, path, KernelSpec, base)
-            if f"{spec.kernel}.yaml" != name:
-                raise InputError(
-                    f"the file of kernel {spec.kernel} is kernels/{spec.kernel}.yaml", path=path
-                )
+            spec = read_spec(snapshot, cache, path, base)
             specs[spec.kernel] = spec
     return specs
 
 
-def _yaml_part(
-    snapshot: Snapshot,
-    cache: Cache,
-    path: str,
-    type_: type[canonical.T],
-    base: Mapping[str, KernelSpec],
+def read_policy(snapshot: Snapshot, cache: Cache, path: str) -> Policy:
+    """The policy in registry.yaml; raises InputError with file and line."""
+    return _remembered(
+        cache,
+        f"policy-{__version__}-{snapshot.oids[path]}.json",
+        Policy,
+        lambda: catalog.parse_policy(snapshot.read(path), path),
+    )
+
+
+def read_spec(
+    snapshot: Snapshot, cache: Cache, path: str, base: Mapping[str, KernelSpec]
+) -> KernelSpec:
+    """A registry's own kernel page, which may build on ``base``; raises InputError."""
+    # A partial page says different things over different built-in ones.
+    below = digest(msgspec.json.encode(list(base.values())))[:12]
+    spec = _remembered(
+        cache,
+        f"spec-{__version__}-{below}-{snapshot.oids[path]}.json",
+        KernelSpec,
+        lambda: catalog.parse_spec(snapshot.read(path), path, base),
+    )
+    if path != f"kernels/{spec.kernel}.yaml":
+        raise InputError(
+            f"the file of kernel {spec.kernel} is kernels/{spec.kernel}.yaml", path=path
+        )
+    return spec
+
+
+def _remembered(
+    cache: Cache, name: str, type_: type[canonical.T], parse: Callable[[], canonical.T]
 ) -> canonical.T:
-    name = f"{type_.__name__}-{__version__}-{snapshot.oids[path]}.json"
     known = cache.load(name)
     if known is not None:
         try:
             return msgspec.convert(known, type_)
         except msgspec.ValidationError:
             pass
-    data = snapshot.read(path)
-    value: Part
-    if type_ is Policy:
-        value = catalog.parse_policy(data, path)
-    else:
-        value = catalog.parse_spec(data, path, base)
+    value = parse()
     cache.save(name, msgspec.to_builtins(value))
-    return value  # type: ignore[return-value]
+    return value
