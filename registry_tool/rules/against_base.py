@@ -1,0 +1,128 @@
+"""Judging a change: what differs from the base, and which rows only pass by a loosened measure."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from registry_tool.records import canonical
+from registry_tool.records.record import Record
+from registry_tool.rules import context as contexts
+from registry_tool.rules.catalog import RULES
+from registry_tool.rules.entries import Entries, Files, place_of
+from registry_tool.rules.judging import Site, judge_row, place
+from registry_tool.rules.layout import kind_of, row_of
+from registry_tool.rules.model import Finding
+from registry_tool.rules.views import ChangeView, Context
+from registry_tool.store import git
+from registry_tool.store.snapshot import Snapshot
+
+_CONTEXT = ("registry.yaml", "kernels", "models")
+
+
+def judge_change(
+    snapshot: Snapshot, entries: Entries, context: Context, failing: set[str]
+) -> list[Finding]:
+    """Findings about what differs from the base; ``failing`` are rows that are refused anyway."""
+    changes = [change for change in snapshot.changes if change.was_there and _matters(change.path)]
+    if not changes or snapshot.repository is None:
+        return []
+    seeker = _Seeker(snapshot, entries, context, failing)
+    base = seeker.base() if any(kind_of(c.path) in ("policy", "spec") for c in changes) else None
+    view = ChangeView(
+        changes, context, base, seeker.cited, seeker.is_original, seeker.rows_of, seeker.needing
+    )
+    return [
+        place(rule, complaint, Site("", row_of(complaint.path or "")))
+        for rule in RULES
+        if rule.on_change
+        for complaint in rule.on_change(view)
+    ]
+
+
+def _matters(path: str) -> bool:
+    return kind_of(path) in ("policy", "spec", "verdict", "log")
+
+
+class _Seeker:
+    """Answers what a rule asks about a change; each answer is looked up when it is asked for."""
+
+    def __init__(
+        self, snapshot: Snapshot, entries: Entries, context: Context, failing: set[str]
+    ) -> None:
+        self._snapshot = snapshot
+        self._entries = entries
+        self._context = context
+        self._failing = failing
+        self._base: Context | None = None
+
+    def base(self) -> Context | None:
+        """Policy and pages of the base."""
+        snapshot = self._snapshot
+        if snapshot.repository is None or snapshot.base is None:
+            return None
+        lines = git.tree(snapshot.repository, snapshot.base, _CONTEXT)
+        before = replace(snapshot, kind="revision", lines=lines, changes=())
+        self._base, _ = contexts.read(before)
+        return self._base
+
+    def cited(self, row: str, name: str) -> bool:
+        """Whether a row cites the run that a file of its folder belongs to.
+
+        An unreadable row might.
+        """
+        path = f"records/{row}.json"
+        if path not in self._snapshot.oids:
+            return False
+        try:
+            record = canonical.decode_lenient(self._snapshot.read(path), Record)
+        except ValueError:
+            return True
+        cited = posixpath.basename(record.verdict.artifact)
+        # <run id>.json, .log and .err; the logs of earlier attempts are <run id>.<number>.log.
+        return name.partition(".")[0] == cited.partition(".")[0]
+
+    def is_original(self, path: str, oid: str) -> bool:
+        """Whether ``path`` was first committed with the content ``oid``."""
+        assert self._snapshot.repository is not None
+        commits = git.history(self._snapshot.repository, [path], self._snapshot.base or "HEAD")
+        return bool(commits) and commits[-1].changes[-1].new_oid == oid
+
+    def rows_of(self, kernel: str) -> Sequence[Record]:
+        """Every record of a kernel that can be decoded."""
+        found = []
+        for row, files in self._rows(kernel).items():
+            path = f"records/{row}.json"
+            for _, data in self._snapshot.stream([(path, files[path])]):
+                try:
+                    found.append(canonical.decode_lenient(data, Record))
+                except ValueError:
+                    continue
+        return found
+
+    def needing(self, kernel: str) -> Sequence[tuple[str, str]]:
+        """Record path and complaint of each row that passes now, and not by the base's measure."""
+        if self._base is None:
+            return []
+        found = []
+        for row, files in self._rows(kernel).items():
+            if row in self._failing:
+                continue
+            contents = dict(self._snapshot.stream(files.items()))
+            judged = judge_row(row, contents, self._base, self._exists)
+            blocking = [one for one in judged.findings if one.severity == "error"]
+            if blocking:
+                found.append((f"records/{row}.json", f"{blocking[0].rule} {blocking[0].message}"))
+        return found
+
+    def _rows(self, kernel: str) -> Mapping[str, Files]:
+        every = self._entries.rows(None).rows
+        return {
+            row: files
+            for row, files in every.items()
+            if place_of(row)[1] == kernel and f"records/{row}.json" in files
+        }
+
+    def _exists(self, path: str) -> bool:
+        return path in self._snapshot.oids

@@ -1,0 +1,15 @@
+"""Every rule of the gate, listed explicitly, in the order of their ids."""
+
+from __future__ import annotations
+
+from registry_tool.rules import files, tables, tiles, verdicts
+from registry_tool.rules.model import Rule
+
+RULES: tuple[Rule, ...] = (*files.RULES, *verdicts.RULES, *tiles.RULES, *tables.RULES)
+BY_ID: dict[str, Rule] = {rule.id: rule for rule in RULES}
+FAMILIES: dict[str, str] = {
+    "KR0": "files and schema",
+    "KR1": "verdicts",
+    "KR2": "tiles and constraints",
+    "KR3": "tables",
+}

@@ -1,0 +1,93 @@
+"""KR106 and KR110: what a change may not do to evidence that is committed, and to the measure."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterator
+
+from registry_tool.records import catalog
+from registry_tool.records.spec import KernelSpec
+from registry_tool.rules.layout import row_of
+from registry_tool.rules.loosening import extensions, loose_figures, loosenings
+from registry_tool.rules.model import Complaint
+from registry_tool.rules.views import ChangeView, FileView, RowView
+
+_POLICY = "registry.yaml"
+
+
+def artifact_changed(view: ChangeView) -> Iterator[Complaint]:
+    """Verdicts and logs that were committed, and are other ones now, or gone while still cited."""
+    for change in view.changes:
+        row = row_of(change.path)
+        if row is None or not change.path.startswith("verdicts/"):
+            continue
+        if change.is_there:
+            if not view.is_original(change.path, change.new_oid):
+                yield Complaint("it was edited after it was committed", path=change.path)
+        elif view.cited(row, posixpath.basename(change.path)):
+            yield Complaint(f"it was deleted, and the row {row} cites its run", path=change.path)
+
+
+def loose_override(file: FileView) -> Iterator[Complaint]:
+    """What an override of a built-in page allows more than that page."""
+    if isinstance(file.value, KernelSpec):
+        page = catalog.built_in().get(file.value.kernel)
+        if page is not None:
+            for words in [*loosenings(page, file.value), *extensions(page, file.value)]:
+                yield Complaint(f"{words}; {_ONLY_TIGHTEN}", line=1)
+
+
+def loose_at_row(row: RowView) -> Iterator[Complaint]:
+    """The same for the figures of one row, which no sample shape may have shown."""
+    page = catalog.built_in().get(row.record.kernel)
+    if page is not None and row.spec is not None and row.spec is not page:
+        for words in loose_figures(page, row.spec, row.record):
+            yield Complaint(f"{words}; {_ONLY_TIGHTEN}", path=f"kernels/{page.kernel}.yaml", line=1)
+
+
+_ONLY_TIGHTEN = "an override of a built-in page may only tighten it"
+
+
+def loosened(view: ChangeView) -> Iterator[Complaint]:
+    """What pages and policy allow more than before, where the same change needs it."""
+    if view.base is None:
+        return
+    for change in view.changes:
+        if change.path.startswith("kernels/") and change.path.endswith(".yaml"):
+            yield from _loosened_page(view, change.path)
+        elif change.path == _POLICY:
+            yield from _loosened_policy(view)
+
+
+def _loosened_page(view: ChangeView, path: str) -> Iterator[Complaint]:
+    name = path.removeprefix("kernels/").removesuffix(".yaml")
+    assert view.base is not None
+    before, after = view.base.specs.get(name), view.context.specs.get(name)
+    if before is None or after is None:
+        return
+    words = loosenings(before, after, view.rows_of(name))
+    if not words:
+        return
+    needing = view.fail_before(name)
+    for record_path, complaint in needing:
+        yield Complaint(
+            f"this row passes only because the same change loosens {path} ({words[0]}); with the "
+            f"page as it was: {complaint}",
+            path=record_path,
+        )
+    if not needing:
+        for text in words:
+            yield Complaint(f"{text} (no row needs it yet)", path=path, severity="warning")
+
+
+def _loosened_policy(view: ChangeView) -> Iterator[Complaint]:
+    assert view.base is not None
+    for name, before in view.base.policy.targets.items():
+        after = view.context.target(name)
+        if after is not None and after.kind != before.kind:
+            yield Complaint(
+                f"the target {name} was {before.kind} and is {after.kind} now; what is written "
+                "about the one says nothing about the other",
+                path=_POLICY,
+                fix="take the edit back, and give the other kind a target of its own",
+            )

@@ -1,0 +1,88 @@
+"""Policy, kernel pages and model names of a state, read so that every broken file is reported."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from registry_tool.errors import InputError
+from registry_tool.records import catalog
+from registry_tool.records.fields import Part
+from registry_tool.rules.layout import kind_of
+from registry_tool.rules.views import Context
+from registry_tool.store.cache import Cache
+from registry_tool.store.registry import POLICY, read_policy, read_spec
+from registry_tool.store.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from registry_tool.records.explain import Problem, ProblemKind
+
+_DUPLICATE = re.compile(r"duplicate key", re.I)
+
+
+def read(snapshot: Snapshot) -> tuple[Context | None, dict[str, list[Problem]]]:
+    """The context of a state, and what is wrong with its YAML files, by path.
+
+    Without a readable policy there is no context; a broken page of a built-in kernel leaves the
+    built-in one in force.
+    """
+    cache = Cache(snapshot.repository)
+    problems: dict[str, list[Problem]] = {}
+    base = catalog.built_in()
+    specs = dict(base)
+    for path in sorted(snapshot.oids):
+        if kind_of(path) == "spec":
+            try:
+                spec = read_spec(snapshot, cache, path, base)
+                problems[path] = list(_not_finite(spec))
+            except InputError as error:
+                problems[path] = [_problem(error)]
+            if not problems[path]:
+                specs[spec.kernel] = spec
+    models = frozenset(
+        path.removeprefix("models/").removesuffix(".json")
+        for path in snapshot.oids
+        if kind_of(path) == "model"
+    )
+    if POLICY not in snapshot.oids:
+        missing = InputError(f"{POLICY} is not in this state of the registry (git add {POLICY})")
+        return None, {**problems, POLICY: [_problem(missing, "unreadable")]}
+    try:
+        policy = read_policy(snapshot, cache, POLICY)
+    except InputError as error:
+        return None, {**problems, POLICY: [_problem(error)]}
+    return Context(policy, specs, models), {**problems, POLICY: []}
+
+
+def _problem(error: InputError, kind: ProblemKind = "schema") -> Problem:
+    # Imported here and below: nothing needs it in a registry that is in order.
+    from registry_tool.records.explain import Problem
+
+    if _DUPLICATE.search(error.message):
+        kind = "duplicate"
+    elif error.message.startswith("not YAML"):
+        kind = "unreadable"
+    return Problem(kind, error.message, error.line or 1)
+
+
+def _not_finite(value: Part) -> Iterator[Problem]:
+    for pointer, number in _numbers(msgspec.to_builtins(value), ""):
+        if not math.isfinite(number):
+            from registry_tool.records.explain import Problem
+
+            yield Problem("not-finite", f"{pointer} is {number}", 1, pointer)
+
+
+def _numbers(value: Any, pointer: str) -> Iterator[tuple[str, float]]:
+    if isinstance(value, float):
+        yield pointer, value
+    elif isinstance(value, dict):
+        for name, part in value.items():
+            yield from _numbers(part, f"{pointer}/{name}")
+    elif isinstance(value, list):
+        for at, part in enumerate(value):
+            yield from _numbers(part, f"{pointer}/{at}")

@@ -1,0 +1,225 @@
+"""What a stored run says about itself: its logs, its contradictions, the marks of an emulation.
+
+The only place of the gate that calls the verifier.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from registry_tool.records.verdict import Attempt, Output, StoredLog, Verdict
+from registry_tool.rules.views import VerdictView
+
+_DEVICES = (
+    re.compile(rb"Detected NPU device: *(\S+)"),
+    re.compile(rb"Target device from AIR_TARGET_DEVICE: *(\S+)"),
+)
+_EMULATED_LINE = re.compile(rb"^Emulated target .*$", re.M)
+_EMULATOR = "registry_tool.emulator"
+
+
+def disagreements(view: VerdictView) -> list[str]:
+    """How the log of the deciding run differs from what the verdict says was printed."""
+    attempts = view.verdict.attempts
+    if not attempts or not view.elements or view.verdict.kind != "harness":
+        return []
+    log, err = (view.files[stored.name] for stored in (attempts[-1].log, attempts[-1].err))
+    if _reads_back_plainly(view.verdict, log, err, view.elements):
+        return []
+    # Imported here: most checks of most registries need no more than the line above.
+    from registry_tool.verifier import artifact
+
+    return artifact.read_back(view.verdict, log, err, view.elements)
+
+
+_N = rb"([0-9.]+(?:e[+-][0-9]+)?)"
+_OUTPUT = re.compile(
+    rb"\[precision\] Output ([0-9]+) \(([0-9]+) elements\): mean_rel_L1=" + _N
+    + rb" \| rel_err max=" + _N + rb" \| abs_err max=" + _N + rb" \| rtol=" + _N + rb" atol=" + _N
+    + rb"\n\[reference\] Output \1: zero_share=" + _N + rb"\n"
+)  # fmt: skip
+
+
+def _reads_back_plainly(verdict: Verdict, log: bytes, err: bytes, elements: Sequence[int]) -> bool:
+    """Whether this is a plain emulated pass that says just what the verdict does.
+
+    Most logs are, and `read_back` takes ten times as long to come to the same; whatever is not
+    plain to see is left to it.
+    """
+    run, gate, target = verdict.attempts[-1], verdict.gate, verdict.subject.target
+    start = f"Detected NPU device: {target}\n".encode()
+    at = log.find(b"\n") + 1
+    if (
+        err
+        or verdict.status != "pass"
+        or run.exit_status != 0
+        or run.timed_out
+        or verdict.performance is not None
+        or not log.startswith(f"Emulated target {target}:".encode())
+        or not log.startswith(start, at)
+    ):
+        return False
+    at += len(start)
+    shares: list[float] = []
+    for output, wanted in zip(verdict.outputs, elements, strict=False):
+        match = _OUTPUT.match(log, at)
+        if match is None:
+            return False
+        index, count, *figures = match.groups()
+        mean, max_rel, max_abs, rtol, atol, share = map(float, figures)
+        said = (output.index, output.elements, output.mean_rel_L1, output.max_rel, output.max_abs)
+        if (
+            said != (int(index), int(count), mean, max_rel, max_abs)
+            or (output.rtol, output.atol) != (rtol, atol)
+            or output.index != len(shares)
+            or output.elements != wanted
+            or not (rtol <= gate.rtol and atol <= gate.atol and mean < _HOPELESS)
+            or not (gate.band is None or gate.band.low <= mean <= gate.band.high)
+        ):
+            return False
+        shares.append(share)
+        at = match.end()
+    return (
+        len(shares) == len(elements) == len(verdict.outputs)
+        and min(shares) == gate.zero_share
+        and log[at:] == b"PASS!\n"
+    )
+
+
+# The judge calls more than this no result at all.
+_HOPELESS = 0.5
+
+
+def expected_run_id(view: VerdictView) -> str:
+    """The run id that the content of the verdict gives."""
+    verdict = view.verdict
+    # What is digested has zeros where the run id stands now, in its file names too.
+    started = verdict.attempts[0].started if verdict.attempts else ""
+    unnamed = view.data.replace(verdict.run_id.encode(), _NO_RUN_ID)
+    name = f"{_COMPACT.sub('', started)}-{hashlib.sha256(unnamed).hexdigest()[:8]}"
+    if name == verdict.run_id or not verdict.attempts:
+        return verdict.run_id
+    from registry_tool.verifier import artifact
+
+    return artifact.run_id(verdict)
+
+
+_NO_RUN_ID = b"00000000T000000Z-00000000"
+_COMPACT = re.compile("[-:]")
+
+
+def other_command(view: VerdictView) -> str | None:
+    """What the command of an emulated run lacks of the verdict's subject, or None."""
+    subject, spec = view.verdict.subject, view.spec
+    if not view.verdict.attempts or spec is None:
+        return None
+    command = view.verdict.attempts[-1].command
+    if _EMULATOR not in command:
+        return None
+    wanted = [subject.kernel, *_pairs(subject.shape)]
+    wanted += [subject.variant] if subject.variant else []
+    wanted += [",".join(_pairs(subject.tile))] if subject.tile else []
+    wanted += ["x".join(map(str, subject.herd))]
+    for word in wanted:
+        if word not in command:
+            return f"{word!r} is not in it"
+    own = [word for word in command if ".py:" in word]
+    if own and own[0] != f"kernels/{spec.emulator}":
+        return f"it runs {own[0]}, the kernel's page names {spec.emulator}"
+    return None
+
+
+def _pairs(sizes: Mapping[str, int]) -> list[str]:
+    return [f"{name}={size}" for name, size in sizes.items()]
+
+
+def stored_wrong(stored: StoredLog, data: bytes) -> str | None:
+    """Why ``data`` is not the stream that the verdict names, or None."""
+    wanted = stored.excerpt_sha256 or stored.sha256
+    found = hashlib.sha256(data).hexdigest()
+    if found != wanted:
+        return f"its SHA-256 is {found[:12]}…, the verdict says {wanted[:12]}…"
+    if stored.excerpt_sha256 is None and len(data) != stored.size:
+        return f"it has {len(data)} bytes, the verdict says {stored.size}"
+    return None
+
+
+def contradictions(verdict: Verdict, elements: Sequence[int]) -> Iterator[tuple[str, str]]:
+    """Pointer and words for everything in a verdict that its own `pass` cannot be true with.
+
+    ``elements`` are those of the kernel's outputs.
+    """
+    if verdict.reason is not None:
+        yield "/reason", f"it gives a reason why it is none: {verdict.reason}"
+    if verdict.kind == "harness" and not verdict.attempts:
+        yield "/attempts", "it names no run"
+    if verdict.attempts:
+        yield from _run(verdict.attempts[-1], f"/attempts/{len(verdict.attempts) - 1}", "its run")
+    if verdict.profile is not None and verdict.performance is not None:
+        yield from _run(verdict.profile, "/profile", "its timing run")
+    if verdict.kind != "diagnosis":
+        yield from _outputs(verdict.outputs, elements)
+
+
+def _run(run: Attempt, pointer: str, name: str) -> Iterator[tuple[str, str]]:
+    if run.timed_out:
+        yield f"{pointer}/timed_out", f"{name} was ended by the time limit"
+    if run.exit_status != 0:
+        yield f"{pointer}/exit_status", f"{name} ended with status {run.exit_status}"
+    if run.status != "pass":
+        yield f"{pointer}/status", f"{name} proved only {run.status!r}"
+    if "--inject" in " ".join(run.command):
+        yield f"{pointer}/command", f"{name} was made with an injected fault"
+
+
+def _outputs(outputs: list[Output], elements: Sequence[int]) -> Iterator[tuple[str, str]]:
+    indices = sorted(output.index for output in outputs)
+    if indices != list(range(len(elements))):
+        found = ", ".join(map(str, indices)) or "none"
+        yield "/outputs", f"it has the outputs {found}; the kernel writes {len(elements)}"
+        return
+    for at, output in enumerate(outputs):
+        if output.elements != elements[output.index]:
+            yield (
+                f"/outputs/{at}/elements",
+                f"{output.elements} elements of output {output.index} were compared, "
+                f"of {elements[output.index]}",
+            )
+        if None in (output.mean_rel_L1, output.max_abs, output.max_rel):
+            yield f"/outputs/{at}", f"output {output.index} has a figure that is not finite"
+
+
+def worst(verdict: Verdict) -> Output | None:
+    """The output that a record's figures are those of."""
+    return max(verdict.outputs, key=_badness, default=None)
+
+
+def _badness(output: Output) -> tuple[float, float]:
+    if output.mean_rel_L1 is None or output.max_abs is None:
+        return math.inf, math.inf
+    return output.mean_rel_L1, output.max_abs
+
+
+def emulation_marks(view: VerdictView) -> Iterator[tuple[str, str]]:
+    """Pointer and words for everything that says that no hardware ran this."""
+    verdict = view.verdict
+    for at, run in enumerate(verdict.attempts):
+        if any(_EMULATOR in word for word in run.command):
+            yield f"/attempts/{at}/command", f"its command runs {_EMULATOR}"
+            break
+    device = verdict.environment.device.value
+    if device is not None and device.endswith("-emu"):
+        yield "/environment/device/value", f"its device is {device}"
+    line = _EMULATED_LINE.search(view.log or b"")
+    if line is not None:
+        text = line[0].decode("utf-8", "replace").strip()
+        yield "/attempts", f"its log says {text!r}"
+
+
+def devices(log: bytes) -> list[str]:
+    """The names of devices that a log prints, each once."""
+    found = [name for pattern in _DEVICES for name in pattern.findall(log)]
+    return [name.decode("utf-8", "replace") for name in dict.fromkeys(found)]

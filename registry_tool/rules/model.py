@@ -1,0 +1,103 @@
+"""What a rule and a finding are; neither knows how findings are printed, nor where files live."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from registry_tool.rules.views import (
+        ChangeView,
+        FileView,
+        FolderView,
+        PageView,
+        PathView,
+        RowView,
+        VerdictView,
+    )
+
+Severity = Literal["error", "warning"]
+Waivable = Literal["never", "always", "warnings", "imported"]
+
+WAIVABLE_TEXT: dict[Waivable, str] = {
+    "never": "No waiver is possible.",
+    "always": "A row may waive it, with a reason, an author and a last day.",
+    "warnings": "A row may waive the warnings (guidelines), never the errors.",
+    "imported": "A row whose verdict is imported may waive it; any other never.",
+}
+
+
+@dataclass(frozen=True)
+class Complaint:
+    """What a rule says about one place; `Finding` adds which rule and which row.
+
+    ``pointer`` is an RFC 6901 pointer into the file, from which its line is found unless ``line``
+    is given. ``path``, ``fix`` and ``severity`` stand for those of the view and of the rule.
+    """
+
+    message: str
+    pointer: str = ""
+    path: str | None = None
+    line: int | None = None
+    fix: str | None = None
+    severity: Severity | None = None
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A rule's complaint, placed: ``path`` is relative to the registry's root."""
+
+    rule: str
+    severity: Severity
+    path: str
+    line: int
+    pointer: str
+    record: str | None
+    message: str
+    fix: str
+
+    def as_json(self) -> dict[str, Any]:
+        """The finding in the stable JSON form."""
+        return dict(self.__dict__)
+
+
+Complaints = Iterable[Complaint]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One thing that the gate refuses, and the functions that look for it.
+
+    A rule may look at a path, a file, a row, a verdict, a row's folder of verdicts, a generated
+    page, or a change of the registry; the engine hands each function the view that it asks for.
+    """
+
+    id: str
+    title: str
+    summary: str
+    rationale: str
+    fix: str
+    severity: Severity = "error"
+    waivable: Waivable = "never"
+    on_path: Callable[[PathView], Complaints] | None = None
+    on_file: Callable[[FileView], Complaints] | None = None
+    on_row: Callable[[RowView], Complaints] | None = None
+    on_verdict: Callable[[VerdictView], Complaints] | None = None
+    on_folder: Callable[[FolderView], Complaints] | None = None
+    on_page: Callable[[PageView], Complaints] | None = None
+    on_change: Callable[[ChangeView], Complaints] | None = None
+
+
+@dataclass(frozen=True)
+class Report:
+    """The answer of a check: what was found, over how many records, in how many seconds."""
+
+    findings: tuple[Finding, ...]
+    records: int
+    seconds: float
+
+    @property
+    def blocking(self) -> int:
+        """Number of findings that refuse the state."""
+        return sum(finding.severity == "error" for finding in self.findings)

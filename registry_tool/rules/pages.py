@@ -1,0 +1,252 @@
+"""What the generated files should hold, made again only for the kernels whose rows changed.
+
+The only module of the gate that renders; rows that were made before are kept under the git
+directory, one file per kernel and target.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import msgspec
+
+from registry_tool.errors import ToolError
+from registry_tool.records import canonical
+from registry_tool.records.record import Record
+from registry_tool.records.spec import KernelSpec
+from registry_tool.rules.judging import complain, judge_page
+from registry_tool.rules.layout import kind_of
+from registry_tool.rules.model import Complaint, Finding
+from registry_tool.rules.views import Context, PageView
+from registry_tool.store.cache import Cache
+from registry_tool.store.registry import Registry
+from registry_tool.store.snapshot import Snapshot
+from registry_tool.tables import document, prose, render, schemas, shim
+from registry_tool.tables.document import TableError
+from registry_tool.tables.render import MarkedPage, Page, Summary, WholeFile
+from registry_tool.tables.rows import Row, maker, ordered
+
+_KEY_CELLS = ("shape", "dim", "template", "yes_no", "variant", "precision")
+
+Place = tuple[str, str]
+"""Target and kernel."""
+
+
+@dataclass
+class Shown:
+    """What the generated files were found to show; kept from check to check.
+
+    ``pages`` are the findings by path, ``summaries`` the index lines by ``target/kernel``, and
+    ``unshown`` the places with a row that cannot be shown, whose pages are not judged.
+    """
+
+    pages: dict[str, list[Finding]] = field(default_factory=dict)
+    summaries: dict[str, dict[str, Any]] = field(default_factory=dict)
+    unshown: set[str] = field(default_factory=set)
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where the records of a kernel come from.
+
+    ``paths`` gives path and blob id of every record of a place, ``read`` the bytes of such;
+    ``judged`` holds the rows of records that were judged just now, None for one that cannot be
+    shown.
+    """
+
+    paths: Callable[[Place], Mapping[str, str]]
+    judged: Mapping[str, Row | None]
+    read: Callable[[Iterable[tuple[str, str]]], Mapping[str, bytes]]
+
+
+class _Kept(msgspec.Struct):
+    """Rows that were made before, by the blob id of their record."""
+
+    key: str
+    rows: dict[str, Row]
+
+
+class Pages:
+    """The generated files of one state."""
+
+    def __init__(self, context: Context, around: Snapshot, cache: Cache, tool: str) -> None:
+        """``around`` is the state without records and verdicts."""
+        self._registry = Registry(around, context.policy, context.specs)
+        self._cache = cache
+        self._tool = tool
+
+    def update(
+        self,
+        shown: Shown,
+        held: Collection[Place],
+        changed: Collection[Place] | None,
+        touched: AbstractSet[str],
+        source: Source,
+    ) -> None:
+        """Judge again what depends on the rows of ``changed`` (None: all) or is ``touched``.
+
+        ``held`` are the places that have rows.
+        """
+        expected = dict(self._expected(held))
+        self._forget(shown, expected)
+        redone = changed is None or render.INDEX in touched
+        for place, paths in expected.items():
+            new = "/".join(place) not in shown.summaries
+            if changed is None or new or place in changed or not touched.isdisjoint(paths):
+                self._kernel(shown, place, source)
+                redone = True
+        if redone:
+            self._index(shown, expected)
+        whole = self._whole_files()
+        if changed is None or not touched.isdisjoint(whole):
+            for path, page in whole.items():
+                self._page(shown, path, page)
+        known = {render.INDEX, *whole, *(path for paths in expected.values() for path in paths)}
+        for path in touched - known:
+            self._stranger(shown, path)
+
+    def _expected(self, held: Collection[Place]) -> Iterator[tuple[Place, tuple[str, str]]]:
+        """Every place that has a page, as `render.by_page` sees it, with its page and JSON."""
+        registry = self._registry
+        for kernel in registry.specs:
+            for target in registry.policy.targets:
+                page = render.page_path(registry, target, kernel, "md")
+                shown = (target, kernel) in held or page in registry.snapshot.oids
+                if target == registry.first_target or shown:
+                    yield (
+                        (target, kernel),
+                        (
+                            page,
+                            render.page_path(registry, target, kernel, "json"),
+                        ),
+                    )
+
+    def _forget(self, shown: Shown, expected: Collection[Place]) -> None:
+        for name in [*shown.summaries, *shown.unshown]:
+            target, _, kernel = name.partition("/")
+            if (target, kernel) not in expected:
+                shown.summaries.pop(name, None)
+                shown.unshown.discard(name)
+
+    def _kernel(self, shown: Shown, place: Place, source: Source) -> None:
+        target, kernel = place
+        name = "/".join(place)
+        spec = self._registry.specs[kernel]
+        kind = self._registry.policy.targets[target].kind
+        shown.summaries.pop(name, None)
+        shown.unshown.discard(name)
+        paths = [render.page_path(self._registry, target, kernel, s) for s in ("md", "json")]
+        for path in paths:
+            shown.pages.pop(path, None)
+        try:
+            made = self._rows(place, spec, kind, source)
+            if made is None:
+                shown.unshown.add(name)
+                return
+            in_order = ordered(made)
+            summary = render.summary(self._registry, target, spec, in_order)
+            pages = render.kernel_pages(self._registry, target, spec, in_order)
+        except ToolError as error:
+            shown.unshown.add(name)
+            complaint = Complaint(f"its rows cannot be shown: {error.message}", line=1)
+            path = f"kernels/{kernel}.yaml"
+            shown.pages[paths[0]] = [complain("KR004", complaint, path)]
+            return
+        shown.summaries[name] = asdict(summary)
+        keys = [at for at, column in enumerate(spec.columns) if column.cell in _KEY_CELLS]
+        for path, page in pages.items():
+            self._page(shown, path, page, keys)
+
+    def _rows(self, place: Place, spec: KernelSpec, kind: str, source: Source) -> list[Row] | None:
+        """The rows of a place; None if one of its records cannot be shown."""
+        make = maker(spec, kind)
+        paths = source.paths(place)
+        file = f"rows-{zlib.crc32('/'.join(place).encode()):08x}"
+        stamp = zlib.crc32(msgspec.json.encode((place, spec, kind)))
+        key = f"{self._tool}-{stamp:08x}"
+        kept = {} if paths.keys() <= source.judged.keys() else self._kept(file, key)
+        made: dict[str, Row | None] = {}
+        unread = []
+        for path, oid in paths.items():
+            if path in source.judged:
+                made[oid] = source.judged[path]
+            elif oid in kept:
+                made[oid] = kept[oid]
+            else:
+                unread.append((path, oid))
+        for path, data in source.read(unread).items() if unread else ():
+            record = _decoded(data)
+            made[paths[path]] = None if record is None else make(record)
+        shown = {oid: row for oid, row in made.items() if row is not None}
+        if len(shown) < len(made):
+            return None
+        if shown.keys() != kept.keys():
+            self._cache.save_bytes(file, msgspec.json.encode(_Kept(key, shown)))
+        return list(shown.values())
+
+    def _kept(self, file: str, key: str) -> dict[str, Row]:
+        data = self._cache.load_bytes(file)
+        if data is None:
+            return {}
+        try:
+            kept = msgspec.json.decode(data, type=_Kept)
+        except msgspec.DecodeError:
+            return {}
+        return kept.rows if kept.key == key else {}
+
+    def _index(self, shown: Shown, expected: Iterable[Place]) -> None:
+        shown.pages.pop(render.INDEX, None)
+        if shown.unshown:
+            return
+        summaries = [Summary(**shown.summaries["/".join(place)]) for place in expected]
+        body = f"\n{render.index_table(summaries)}\n".encode()
+        page = MarkedPage(prose.index(render.INDEX_REGION), {render.INDEX_REGION: body})
+        self._page(shown, render.INDEX, page, (0, 1))
+
+    def _whole_files(self) -> dict[str, Page]:
+        found: dict[str, Page] = {render.SHIM: WholeFile(shim.source())}
+        for name, data in schemas.shipped().items():
+            found[f"schemas/{name}"] = WholeFile(data)
+        return found
+
+    def _page(self, shown: Shown, path: str, page: Page, keys: Collection[int] = (0,)) -> None:
+        around = self._registry.snapshot
+        existing = around.read(path) if path in around.oids else None
+        findings = judge_page(PageView(path, existing, page, list(keys)))
+        shown.pages.pop(path, None)
+        if findings:
+            shown.pages[path] = findings
+
+    def _stranger(self, shown: Shown, path: str) -> None:
+        """Note a generated file that no kernel of the registry stands behind."""
+        shown.pages.pop(path, None)
+        around = self._registry.snapshot
+        if path not in around.oids or not path.startswith("details/"):
+            return
+        if kind_of(path) == "generated":
+            complaint = Complaint("no kernel of this registry renders this file", line=1)
+            shown.pages[path] = [complain("KR301", complaint, path)]
+        elif kind_of(path) == "page":
+            try:
+                regions = document.regions(around.read(path))
+            except TableError as error:
+                shown.pages[path] = [
+                    complain("KR303", Complaint(error.message, line=error.line), path)
+                ]
+                return
+            if regions:
+                complaint = Complaint(
+                    "no kernel of this registry renders this region", line=regions[0].start_line
+                )
+                shown.pages[path] = [complain("KR301", complaint, path)]
+
+
+def _decoded(data: bytes) -> Record | None:
+    try:
+        return canonical.decode_lenient(data, Record)
+    except ValueError:
+        return None

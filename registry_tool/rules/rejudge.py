@@ -1,0 +1,204 @@
+"""Judging what differs from the last check: rows first, then what is registry-wide."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, astuple, replace
+
+from registry_tool.rules import context as contexts
+from registry_tool.rules.against_base import judge_change
+from registry_tool.rules.entries import Entries, Files, place_of
+from registry_tool.rules.judging import judge_file, judge_path, read_file
+from registry_tool.rules.layout import kind_of, row_of
+from registry_tool.rules.model import Finding
+from registry_tool.rules.pages import Pages, Shown, Source
+from registry_tool.rules.rows import judge_rows
+from registry_tool.rules.state import FindingFields, State
+from registry_tool.rules.views import FileView, PathView
+from registry_tool.store.cache import Cache
+from registry_tool.store.snapshot import Snapshot
+from registry_tool.tables.rows import Row
+
+
+def rejudge(
+    snapshot: Snapshot, known: State | None, changes: int, cache: Cache, tool: str
+) -> State:
+    """The state of ``snapshot``, from what ``known`` says of the entries that are the same."""
+    touched: set[str] | None = None
+    if known is not None:
+        touched = _touched(snapshot, known)
+        if any(map(_changes_everything, touched)):
+            known = touched = None
+    work = _Work(snapshot, cache, tool, known, touched)
+    work.state.changes = changes
+    work.judge_rows()
+    work.judge_around()
+    work.judge_pages()
+    work.judge_change()
+    return work.state
+
+
+def _touched(snapshot: Snapshot, known: State) -> set[str]:
+    """The paths whose entries differ."""
+    now, before = set(snapshot.lines), set(known.lines)
+    prefix = len(snapshot.repository.prefix) if snapshot.repository else 0
+    return {line[line.index("\t") + 1 + prefix :] for line in now ^ before}
+
+
+def _changes_everything(path: str) -> bool:
+    # The names of models are read by every row that is used by one.
+    return kind_of(path) in ("policy", "spec", "model")
+
+
+class _Work:
+    """One check on its way; ``touched`` are the paths to look at, None for all."""
+
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        cache: Cache,
+        tool: str,
+        known: State | None,
+        touched: set[str] | None,
+    ) -> None:
+        self._snapshot = snapshot
+        self._cache = cache
+        self._tool = tool
+        self._touched = touched
+        self._entries = Entries(snapshot)
+        self._context, self._problems = contexts.read(self._entries.around)
+        self._judged: dict[str, Row | None] = {}
+        self._strays: list[str] = []
+        self.state = State(tool) if known is None else replace(known, lines=(), change=[])
+        self.state.lines, self.state.base = snapshot.lines, snapshot.base
+
+    @property
+    def _wanted(self) -> set[str] | None:
+        if self._touched is None:
+            return None
+        return {row for path in self._touched if (row := row_of(path)) is not None}
+
+    def judge_rows(self) -> None:
+        """Judge the rows that have a touched file, and forget those that are gone."""
+        wanted = self._wanted
+        if wanted is not None and not wanted:
+            return
+        grouped = self._entries.rows(wanted)
+        self._strays = grouped.strays
+        for row in grouped.rows:
+            self.state.rows.pop(row, None)
+            self.state.waivers.pop(row, None)
+        self._count(grouped.rows)
+        for answer in judge_rows(self._snapshot, grouped.rows, self._context):
+            self._judged[f"records/{answer.row}.json"] = answer.shown
+            self._keep(self.state.rows, answer.row, answer.findings)
+            if answer.waivers:
+                self.state.waivers[answer.row] = [asdict(waiver) for waiver in answer.waivers]
+
+    def _count(self, rows: Mapping[str, Files]) -> None:
+        """Count records anew in every place that has one of ``rows``."""
+        if self._touched is None:
+            for row, files in rows.items():
+                if f"records/{row}.json" in files:
+                    name = "/".join(place_of(row))
+                    self.state.records[name] = self.state.records.get(name, 0) + 1
+            return
+        for target, kernel in set(map(place_of, rows)):
+            number = len(self._entries.records_of(target, kernel))
+            self.state.records.pop(f"{target}/{kernel}", None)
+            if number:
+                self.state.records[f"{target}/{kernel}"] = number
+
+    def judge_around(self) -> None:
+        """Judge the touched files that are no row's, and whatever stands where it should not."""
+        around = self._entries.around
+        if self._touched is None:
+            lines = [*around.lines, *self._strays]
+        else:
+            lines = self._entries.apart_from_rows(self._touched)
+            for path in self._touched:
+                self.state.paths.pop(path, None)
+        contents = around.read_many(
+            [path for line in lines if (path := self._entries.path(line)) in around.oids]
+        )
+        found: dict[str, list[Finding]] = {}
+        for line in lines:
+            path = self._entries.path(line)
+            findings = judge_path(_path_view(line, path))
+            if path in contents:
+                findings += judge_file(self._file(path, contents[path]))
+            found.setdefault(path, []).extend(findings)
+        for path, problems in self._problems.items():
+            if path not in contents and self._touched is None:
+                file = FileView(path, kind_of(path), b"", problems)
+                found.setdefault(path, []).extend(judge_file(file))
+        for path, findings in found.items():
+            self._keep(self.state.paths, path, list(dict.fromkeys(findings)))
+
+    def _file(self, path: str, data: bytes) -> FileView:
+        if path not in self._problems:
+            return read_file(path, data)
+        kernel = path.removeprefix("kernels/").removesuffix(".yaml")
+        spec = self._context.specs.get(kernel) if self._context else None
+        return FileView(path, kind_of(path), data, self._problems[path], spec)
+
+    def judge_pages(self) -> None:
+        """Judge the generated files that show a touched row, or were touched themselves."""
+        if self._context is None or self._touched == set():
+            return
+        shown = Shown(
+            {
+                path: [Finding(*fields) for fields in some]
+                for path, some in self.state.pages.items()
+            },
+            dict(self.state.summaries),
+            set(self.state.unshown),
+        )
+        places = None
+        wanted = self._wanted
+        if wanted is not None:
+            places = set(map(place_of, wanted))
+        source = Source(
+            lambda place: self._entries.records_of(*place),
+            self._judged,
+            lambda entries: dict(self._snapshot.stream(entries)),
+        )
+        held = [(name.split("/")[0], name.split("/")[1]) for name in self.state.records]
+        touched = self._touched if self._touched is not None else set(self._entries.around.oids)
+        pages = Pages(self._context, self._entries.around, self._cache, self._tool)
+        pages.update(shown, held, places, touched, source)
+        self.state.pages = {path: _fields(some) for path, some in shown.pages.items()}
+        self.state.summaries = shown.summaries
+        self.state.unshown = sorted(shown.unshown)
+
+    def judge_change(self) -> None:
+        """Judge what differs from the base."""
+        if self._context is not None:
+            failing = {
+                row for row, some in self.state.rows.items() if any(f[1] == "error" for f in some)
+            }
+            findings = judge_change(self._snapshot, self._entries, self._context, failing)
+            self.state.change = _fields(findings)
+
+    @staticmethod
+    def _keep(
+        group: dict[str, list[FindingFields]], name: str, findings: Iterable[Finding]
+    ) -> None:
+        fields = _fields(findings)
+        group.pop(name, None)
+        if fields:
+            group[name] = fields
+
+
+def _path_view(line: str, path: str) -> PathView:
+    tab = line.index("\t")
+    return PathView(
+        path,
+        kind_of(path),
+        is_link=not line.startswith("100") and line[tab - 1] == "0",
+        is_unmerged=line[tab - 1] != "0",
+    )
+
+
+def _fields(findings: Iterable[Finding]) -> list[FindingFields]:
+    return [list(astuple(finding)) for finding in findings]

@@ -1,0 +1,174 @@
+"""KR301-KR304: generated pages say what the rows say, and nobody wrote into them by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from registry_tool.rules.model import Complaint, Rule
+from registry_tool.rules.views import PageView
+from registry_tool.tables import document
+from registry_tool.tables.document import Region, TableError
+from registry_tool.tables.render import MarkedPage, WholeFile
+
+_RENDER = "registry-tool render"
+
+
+def _regions(page: PageView) -> list[Region]:
+    """The regions of the page as it is; none if its markers are broken."""
+    if page.existing is None or not isinstance(page.generated, MarkedPage):
+        return []
+    try:
+        return document.regions(page.existing)
+    except TableError:
+        return []
+
+
+def _stale(page: PageView) -> Iterator[Complaint]:
+    if page.existing is None:
+        yield Complaint("this generated file is not there")
+    elif isinstance(page.generated, WholeFile):
+        wanted = page.generated.on(page.existing, page.path)
+        if wanted != page.existing:
+            line, words = _difference(page.existing, wanted)
+            yield Complaint(f"it is not what the rows render to: {words}", line=line)
+    else:
+        for region in _regions(page):
+            wanted = page.generated.regions.get(region.name, region.text)
+            if region.text != wanted and not region.edited:
+                line, words = _difference(region.text, wanted)
+                yield Complaint(
+                    f"region {region.name!r} is not what the rows render to: {words}",
+                    line=region.start_line + line,
+                )
+
+
+def _edited(page: PageView) -> Iterator[Complaint]:
+    for region in _regions(page):
+        assert isinstance(page.generated, MarkedPage)
+        wanted = page.generated.regions.get(region.name)
+        if region.edited and region.text != wanted:
+            line, words = _difference(region.text, wanted or b"")
+            yield Complaint(
+                f"region {region.name!r} was edited by hand, and it is generated: {words}",
+                line=region.start_line + line,
+            )
+        elif region.edited:
+            yield Complaint(
+                f"the end marker of region {region.name!r} does not carry its checksum",
+                line=region.end_line,
+            )
+
+
+def _broken(page: PageView) -> Iterator[Complaint]:
+    if page.existing is not None and isinstance(page.generated, MarkedPage):
+        try:
+            page.generated.on(page.existing, page.path)
+        except TableError as error:
+            yield Complaint(error.message, line=error.line, fix=error.fix)
+
+
+def _shown_twice(page: PageView) -> Iterator[Complaint]:
+    for region in _regions(page):
+        assert isinstance(page.generated, MarkedPage)
+        if region.text == page.generated.regions.get(region.name):
+            continue
+        first: dict[tuple[bytes, ...], int] = {}
+        for number, line in enumerate(region.text.split(b"\n"), region.start_line + 1):
+            key = _identity(line, page.key_columns)
+            if key is None:
+                continue
+            if key in first:
+                shown = " ".join(cell.decode("utf-8", "replace") for cell in key)
+                yield Complaint(
+                    f"the row {shown} is here a second time; the first is on line {first[key]}",
+                    line=number,
+                )
+            else:
+                first[key] = number
+
+
+def _identity(line: bytes, columns: Sequence[int]) -> tuple[bytes, ...] | None:
+    """The cells of a table line that say which row it shows, spelling aside."""
+    if not line.startswith(b"|"):
+        return None
+    cells = line.replace(b"\\|", b"\0").strip().strip(b"|").split(b"|")
+    try:
+        return tuple(cells[at].strip().lower() for at in columns)
+    except IndexError:
+        return None
+
+
+def _difference(found: bytes, wanted: bytes) -> tuple[int, str]:
+    """The number of the first line that differs, and how."""
+    ours, theirs = found.split(b"\n"), wanted.split(b"\n")
+    at = next(
+        (at for at, (a, b) in enumerate(zip(ours, theirs, strict=False)) if a != b),
+        min(len(ours), len(theirs)),
+    )
+    return at + 1, _words(_line(ours, at), _line(theirs, at))
+
+
+def _line(lines: Sequence[bytes], at: int) -> str | None:
+    return lines[at].decode("utf-8", "replace").strip() if at < len(lines) else None
+
+
+def _words(found: str | None, expected: str | None) -> str:
+    """How two lines differ, around the first character that does."""
+    if found is None or expected is None:
+        which = "ends here" if found is None else "should end here"
+        return f"it {which}, at {_cut(found or expected or '', 0)!r}"
+    first = next(
+        (at for at, (a, b) in enumerate(zip(found, expected, strict=False)) if a != b),
+        min(len(found), len(expected)),
+    )
+    return f"found {_cut(found, first)!r}, expected {_cut(expected, first)!r}"
+
+
+def _cut(text: str, at: int) -> str:
+    start, end = max(0, at - _BEFORE), at + _AFTER
+    return f"{'…' if start else ''}{text[start:end]}{'…' if end < len(text) else ''}"
+
+
+_BEFORE, _AFTER = 30, 50
+
+
+RULES = (
+    Rule(
+        id="KR301",
+        title="stale table",
+        summary="A generated page, JSON file or shim is missing, or not what the rows render to.",
+        rationale="Consumers read the tables, not the records; a table that lags behind shows "
+        "figures that no row has any more.",
+        fix=f"{_RENDER} && git add supported_kernels.md details registry_lookup.py schemas",
+        on_page=_stale,
+    ),
+    Rule(
+        id="KR302",
+        title="hand-edited region",
+        summary="A generated region was edited by hand.",
+        rationale="The next render would drop the edit, and until then the page shows what no "
+        "verdict proves.",
+        fix="registry-tool render --force drops the edit; registry-tool note and use carry "
+        "remarks and users into the row",
+        on_page=_edited,
+    ),
+    Rule(
+        id="KR303",
+        title="broken markers",
+        summary="A page's `registry:begin` and `registry:end` markers are missing, doubled, nested "
+        "or crossed.",
+        rationale="Without its markers nobody knows which text is generated, so nothing is "
+        "written and nothing is compared.",
+        fix="restore the markers: git checkout HEAD -- FILE",
+        on_page=_broken,
+    ),
+    Rule(
+        id="KR304",
+        title="row shown twice",
+        summary="A generated region shows one row in two lines.",
+        rationale="A second line for a row can only have been put there by hand, and readers "
+        "take the better figure.",
+        fix=_RENDER,
+        on_page=_shown_twice,
+    ),
+)

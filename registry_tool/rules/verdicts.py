@@ -1,0 +1,400 @@
+"""KR101-KR110: every row stands on a passing, unedited verdict of its own, held to the page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from registry_tool.records import kernel
+from registry_tool.records.keys import key_of
+from registry_tool.records.record import Performance
+from registry_tool.records.verdict import Band
+from registry_tool.rules.changes import (
+    artifact_changed,
+    loose_at_row,
+    loose_override,
+    loosened,
+)
+from registry_tool.rules.evidence import (
+    contradictions,
+    devices,
+    disagreements,
+    emulation_marks,
+    expected_run_id,
+    other_command,
+    stored_wrong,
+    worst,
+)
+from registry_tool.rules.model import Complaint, Rule
+from registry_tool.rules.views import RowView, VerdictView, logs_of
+
+_ARTIFACT = "/verdict/artifact"
+
+
+def _artifact_there(row: RowView) -> Iterator[Complaint]:
+    if row.verdict is None:
+        path = row.record.verdict.artifact
+        if not row.exists(path):
+            yield Complaint(f"the verdict {path} is not there", _ARTIFACT)
+        elif path.startswith(f"{row.verdict_folder}/"):
+            yield Complaint(f"{path} cannot be read as a verdict", _ARTIFACT)
+
+
+def _artifact_of_this_row(row: RowView) -> Iterator[Complaint]:
+    record = row.record
+    path = record.verdict.artifact
+    if row.verdict is None:
+        if not path.startswith(f"{row.verdict_folder}/"):
+            yield Complaint(
+                f"{path} is not in the folder of this row's verdicts, {row.verdict_folder}/",
+                _ARTIFACT,
+            )
+        return
+    subject = row.verdict.verdict.subject
+    for name in ("kernel", "target", "shape", "variant", "precision", "tile", "herd"):
+        ours, theirs = getattr(record, name), getattr(subject, name)
+        if ours != theirs:
+            yield Complaint(
+                f"the verdict is about the {name} {_show(theirs)}, the row says {_show(ours)}",
+                f"/{name}",
+            )
+
+
+def _artifact_in_its_folder(view: VerdictView) -> Iterator[Complaint]:
+    verdict, subject, spec = view.verdict, view.verdict.subject, view.spec
+    claimed, here = f"{subject.target}/{subject.kernel}", view.row.rpartition("/")[0]
+    if spec is not None and list(subject.shape) == spec.dims:
+        claimed = f"{claimed}/{key_of(spec.dims, subject.shape, subject.variant)}"
+        here = view.row
+    if claimed != here:
+        yield Complaint(
+            f"the verdict is about {claimed}, and stands in the folder of {view.row}", "/subject"
+        )
+    if verdict.run_id != view.run_id:
+        yield Complaint(f"the run is called {verdict.run_id}, not as the file", "/run_id")
+    words = other_command(view)
+    if words is not None:
+        yield Complaint(f"its command ran something else: {words}", "/attempts")
+    for name in devices(view.log or b""):
+        if name != subject.target and view.context.target(name) is not None:
+            yield Complaint(f"its log is of the target {name}, not {subject.target}", "/attempts")
+
+
+def _passed(row: RowView) -> Iterator[Complaint]:
+    link = row.record.verdict
+    if link.status != "pass":
+        yield Complaint(
+            f"the row stands on a verdict with the status {link.status!r}", "/verdict/status"
+        )
+    if row.verdict is None:
+        return
+    verdict = row.verdict.verdict
+    path = row.verdict.path
+    if verdict.status != "pass":
+        yield Complaint(
+            f"the verdict says {verdict.status!r}: {verdict.reason or 'no reason'}",
+            "/status",
+            path=path,
+        )
+    elif row.spec is not None:
+        for pointer, words in contradictions(verdict, row.verdict.elements):
+            yield Complaint(f"the verdict calls itself a pass, but {words}", pointer, path=path)
+    newest = max(row.newer, key=lambda verdict: verdict.run_id, default=None)
+    if newest is not None and newest.status != "pass":
+        yield Complaint(
+            f"the newest run of this row, {newest.run_id}, did not pass ({newest.status}: "
+            f"{newest.reason or 'no reason'})",
+            _ARTIFACT,
+            severity="warning",
+        )
+
+
+def _gate_as_tight(row: RowView) -> Iterator[Complaint]:
+    if row.verdict is None or row.spec is None:
+        return
+    tier = row.record.precision
+    try:
+        limit = kernel.tolerance(row.spec, tier)
+    except KeyError:
+        yield Complaint(f"the page of {row.spec.kernel} has no tolerance for {tier or 'any'}")
+        return
+    gate = row.verdict.verdict.gate
+    for name, asked, allowed in (
+        ("rtol", gate.rtol, limit.rtol),
+        ("atol", gate.atol, limit.atol),
+    ):
+        # `not <=`, so that nothing slips through beside a comparison.
+        if not asked <= allowed:
+            yield _loose(row, f"the run was held to {name}={asked:g}", f"/gate/{name}", allowed)
+    for at, output in enumerate(row.verdict.verdict.outputs):
+        for name, printed, allowed in (
+            ("rtol", output.rtol, limit.rtol),
+            ("atol", output.atol, limit.atol),
+        ):
+            # The harness prints two digits of what it was given.
+            if not printed <= allowed and not printed <= float(f"{allowed:.1e}"):
+                words = f"the harness compared output {output.index} with {name}={printed:g}"
+                yield _loose(row, words, f"/outputs/{at}/{name}", allowed)
+
+
+def _loose(row: RowView, words: str, pointer: str, allowed: float) -> Complaint:
+    path = row.verdict.path if row.verdict else row.path
+    return Complaint(
+        f"{words}; the page of {row.record.kernel} allows {allowed:g}", pointer, path=path
+    )
+
+
+def _same_numbers(row: RowView) -> Iterator[Complaint]:
+    if row.verdict is None:
+        return
+    record, verdict = row.record, row.verdict.verdict
+    if row.verdict.sha256 != record.verdict.sha256:
+        yield Complaint(
+            f"{row.verdict.path} has the SHA-256 {row.verdict.sha256[:12]}…, the row says "
+            f"{record.verdict.sha256[:12]}…",
+            "/verdict/sha256",
+        )
+    if record.verdict.kind != verdict.kind:
+        yield Complaint(
+            f"the verdict is of the kind {verdict.kind!r}, the row says {record.verdict.kind!r}",
+            "/verdict/kind",
+        )
+    output = worst(verdict)
+    for name in ("mean_rel_L1", "max_abs", "max_rel"):
+        ours, theirs = getattr(record, name), getattr(output, name, None)
+        if ours != theirs:
+            yield Complaint(
+                f"the verdict measured {name}={theirs}, the row says {ours}", f"/{name}"
+            )
+    if record.performance != verdict.performance:
+        yield Complaint(
+            f"the verdict measured {_speed(verdict.performance)}, the row says "
+            f"{_speed(record.performance)}",
+            "/performance",
+        )
+
+
+def _log_unedited(view: VerdictView) -> Iterator[Complaint]:
+    folder = view.path.rpartition("/")[0]
+    if view.verdict.kind == "harness":
+        wanted = expected_run_id(view)
+        if wanted != view.verdict.run_id:
+            yield Complaint(f"its content gives the run id {wanted}: it was edited", "/run_id")
+    whole = True
+    for stored in logs_of(view.verdict):
+        data = view.files.get(stored.name)
+        path = f"{folder}/{stored.name}"
+        problem = "it is not there" if data is None else stored_wrong(stored, data)
+        if problem:
+            whole = False
+            yield Complaint(
+                f"this log is not the one that {view.run_id} captured: {problem}",
+                path=path,
+                line=1,
+            )
+    if whole:
+        for words in disagreements(view):
+            yield Complaint(f"the log does not read back to the verdict: {words}", "/outputs")
+
+
+def _evidence_of_hardware(view: VerdictView) -> Iterator[Complaint]:
+    target = view.context.target(view.verdict.subject.target)
+    if target is None or target.kind != "hardware":
+        return
+    name = view.verdict.subject.target
+    for pointer, words in emulation_marks(view):
+        yield Complaint(f"{name} is hardware, and this run was emulated: {words}", pointer)
+    if view.verdict.kind == "imported" and view.verdict.status == "pass":
+        yield Complaint(f"{name} is hardware, and this pass was imported, not measured", "/kind")
+
+
+def _kind_fits_target(row: RowView) -> Iterator[Complaint]:
+    record, target = row.record, row.target
+    if target is None:
+        return
+    if target.kind == "hardware":
+        if record.verdict.kind == "imported" and record.verdict.status == "pass":
+            yield Complaint(
+                f"{record.target} is hardware, and the row's pass is imported, not measured",
+                "/verdict/kind",
+            )
+    elif record.performance is not None:
+        yield Complaint(
+            f"{record.target} is emulated, where no speed can be measured", "/performance"
+        )
+
+
+def _inside_band(row: RowView) -> Iterator[Complaint]:
+    if row.verdict is None or row.spec is None or row.record.verdict.kind == "diagnosis":
+        return
+    band, verdict = row.band(), row.verdict.verdict
+    if band is None:
+        return
+    for at, output in enumerate(verdict.outputs):
+        value = output.mean_rel_L1
+        if value is not None and not band.low <= value <= band.high:
+            side = "too good to be this datapath" if value < band.low else "too far off"
+            yield Complaint(
+                f"mean_rel_L1={value:g} of output {output.index} is outside {_range(band)}: {side}",
+                f"/outputs/{at}/mean_rel_L1",
+                path=row.verdict.path,
+            )
+    judged = verdict.gate.band
+    if judged is not None and not (judged.low >= band.low and judged.high <= band.high):
+        yield Complaint(
+            f"the run was judged by the band {_range(judged)}; the page says {_range(band)}",
+            "/gate/band",
+            path=row.verdict.path,
+            severity="warning",
+        )
+
+
+def _sees_zeros(row: RowView) -> Iterator[Complaint]:
+    if row.verdict is None or row.spec is None or row.record.verdict.kind != "harness":
+        return
+    seen = row.verdict.verdict.gate.zero_share
+    if seen is not None and seen >= _SEEN:
+        return
+    # An all-zero output has mean_rel_L1 = 1.
+    band = row.band()
+    if band is not None and band.high < 1.0:
+        return
+    yield Complaint(
+        f"an output of zeros could pass this gate: the share of elements that it would fail is "
+        f"{'unknown' if seen is None else f'{seen:.2%}'}, and the page gives no band",
+        "/gate/zero_share",
+        path=row.verdict.path,
+    )
+
+
+# A wrong output must fail in more than a stray element.
+_SEEN = 0.01
+
+
+def _show(value: object) -> str:
+    if isinstance(value, dict):
+        return " ".join(f"{name}={size}" for name, size in value.items()) or "none"
+    if isinstance(value, list):
+        return "×".join(map(str, value))
+    return repr(value)
+
+
+def _speed(performance: Performance | None) -> str:
+    if performance is None:
+        return "no performance"
+    parts = [f"{performance.latency_us} µs"]
+    parts += [f"{performance.gflops} GFLOP/s"] if performance.gflops is not None else []
+    parts += [f"{performance.gbps} GB/s"] if performance.gbps is not None else []
+    parts += [f"spread {performance.spread}"] if performance.spread is not None else []
+    return ", ".join(parts)
+
+
+def _range(band: Band) -> str:
+    return f"{band.low:g} to {band.high:g}"
+
+
+RULES = (
+    Rule(
+        id="KR101",
+        title="no verdict",
+        summary="A row cites a verdict that is not there, or cannot be read.",
+        rationale="A row is a claim; the verdict of a gated run is what proves it. Rows are never "
+        "written by hand.",
+        fix="VERIFY --force writes row and verdict together; git add the verdict if it exists",
+        on_row=_artifact_there,
+    ),
+    Rule(
+        id="KR102",
+        title="verdict of something else",
+        summary="The verdict is about another kernel, shape, variant, tile, herd or target, or "
+        "stands in another row's folder.",
+        rationale="A run proves what was run and nothing beside it: another tile may corrupt "
+        "silently, another shape may not be covered.",
+        fix="VERIFY --force",
+        on_row=_artifact_of_this_row,
+        on_verdict=_artifact_in_its_folder,
+    ),
+    Rule(
+        id="KR103",
+        title="verdict is no pass",
+        summary="The cited run did not pass, or its verdict contradicts its own pass: exit status, "
+        "time limit, injected fault, missing outputs, wrong element counts.",
+        rationale="Only a run whose every signal agrees makes a row; failing verdicts are kept as "
+        "evidence, without one.",
+        fix="VERIFY --force, or registry-tool retire ROW",
+        waivable="imported",
+        on_row=_passed,
+    ),
+    Rule(
+        id="KR104",
+        title="loose tolerance",
+        summary="The run was compared with a larger rtol or atol than the kernel's page allows.",
+        rationale="A looser gate proves less. No waiver and no changed tolerance makes a failing "
+        "run pass.",
+        fix="VERIFY --force, with the harness's own tolerances",
+        on_row=_gate_as_tight,
+    ),
+    Rule(
+        id="KR105",
+        title="numbers disagree",
+        summary="Row, verdict and log do not say the same: a figure, a digest, or a log that does "
+        "not read back to the verdict.",
+        rationale="The three are written by one run. Where they differ, one of them was edited.",
+        fix="git checkout HEAD -- FILE takes the edit back; a new figure needs a new run: "
+        "VERIFY --force",
+        on_row=_same_numbers,
+        on_verdict=_log_unedited,
+    ),
+    Rule(
+        id="KR106",
+        title="evidence changed",
+        summary="A verdict or log was edited after it was committed, or deleted while a row cites "
+        "it.",
+        rationale="Verdicts are append-only: what was proved on a day stays what was proved then. "
+        "A new run writes a new verdict beside the old one.",
+        fix="git checkout HEAD -- FILE",
+        on_change=artifact_changed,
+    ),
+    Rule(
+        id="KR107",
+        title="not measured on hardware",
+        summary="An emulated or imported verdict is offered for a hardware target, or a speed for "
+        "an emulated one.",
+        rationale="Emulation proves numerics and nothing about hardware; an import proves only "
+        "that somebody wrote it down.",
+        fix="registry-tool verify --target TARGET on the device itself",
+        on_row=_kind_fits_target,
+        on_verdict=_evidence_of_hardware,
+    ),
+    Rule(
+        id="KR108",
+        title="outside the band",
+        summary="mean_rel_L1 lies outside what the kernel's datapath can give, on either side.",
+        rationale="Each datapath has its own rounding, and so its own error. Too good is as "
+        "impossible as too bad: it means another path ran, or another number was written.",
+        fix="look at the log; VERIFY --force",
+        on_row=_inside_band,
+    ),
+    Rule(
+        id="KR109",
+        title="blind gate",
+        summary="An output of zeros would pass the tolerances, and the page has no band to notice "
+        "it.",
+        rationale="Where the reference is smaller than atol, the element-wise test passes whatever "
+        "the kernel writes.",
+        fix="give the kernel's page a band (kernels/KERNEL.yaml), or a smaller atol",
+        on_row=_sees_zeros,
+    ),
+    Rule(
+        id="KR110",
+        title="loosened rules",
+        summary="A page or registry.yaml allows more than before in the change that needs it, or "
+        "an override of a built-in page allows more than the built-in one.",
+        rationale="Whoever may change the measure together with the measured can pass anything. "
+        "An override may only tighten; a page of the registry's own is loosened in a change of "
+        "its own, which a reviewer can see.",
+        fix="take the edit of the page back; loosen it, with its reason, in a commit of its own",
+        on_file=loose_override,
+        on_row=loose_at_row,
+        on_change=loosened,
+    ),
+)

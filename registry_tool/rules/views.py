@@ -1,0 +1,177 @@
+"""What the rules look at: a path, a file, a row, a verdict, a page, a change; never git.
+
+Structs instead of dataclasses, because thousands of them are made in a check.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from registry_tool.records import kernel
+from registry_tool.records.verdict import StoredLog, Verdict
+
+if TYPE_CHECKING:
+    from registry_tool.records.explain import Problem
+    from registry_tool.records.fields import Part
+    from registry_tool.records.record import Record
+    from registry_tool.records.spec import KernelSpec, Policy, Target
+    from registry_tool.records.verdict import Band
+    from registry_tool.rules.layout import PathKind
+    from registry_tool.store.git import Change
+    from registry_tool.tables.render import Page
+
+
+class Context(Struct, frozen=True):
+    """What every judgement reads besides the row itself: policy, kernel specs, model names."""
+
+    policy: Policy
+    specs: Mapping[str, KernelSpec]
+    models: frozenset[str]
+
+    def target(self, name: str) -> Target | None:
+        """A target of registry.yaml."""
+        return self.policy.targets.get(name)
+
+
+class PathView(Struct, frozen=True):
+    """A path of the state, and what stands there."""
+
+    path: str
+    kind: PathKind
+    is_link: bool = False
+    is_unmerged: bool = False
+
+
+class FileView(Struct, frozen=True):
+    """A file with the reasons why it cannot be taken as it is; ``value`` if it can be decoded."""
+
+    path: str
+    kind: PathKind
+    data: bytes
+    problems: Sequence[Problem]
+    value: Part | None = None
+
+
+class VerdictView(Struct, frozen=True):
+    """A verdict with the files beside it.
+
+    ``row`` and ``run_id`` are what its path says; ``files`` maps names in its folder to bytes;
+    ``spec`` is its kernel's page if the registry knows it; ``elements`` are how many each output
+    has by that page, empty if its dims are other ones.
+    """
+
+    path: str
+    row: str
+    run_id: str
+    data: bytes
+    verdict: Verdict
+    context: Context
+    files: Mapping[str, bytes]
+    spec: KernelSpec | None
+    elements: Sequence[int]
+
+    @property
+    def sha256(self) -> str:
+        """Digest of the verdict's file."""
+        return hashlib.sha256(self.data).hexdigest()
+
+    @property
+    def log(self) -> bytes | None:
+        """Standard output of the attempt that the verdict is about, if it is there."""
+        attempts = self.verdict.attempts
+        return self.files.get(attempts[-1].log.name) if attempts else None
+
+
+def logs_of(verdict: Verdict) -> list[StoredLog]:
+    """Every stored stream that a verdict names, in the order of its runs."""
+    runs = [*verdict.attempts, *([verdict.profile] if verdict.profile else [])]
+    return [log for run in runs for log in (run.log, run.err)]
+
+
+class FolderView(Struct, frozen=True):
+    """A row's folder of verdicts: the names in it, and the verdicts that could be read.
+
+    ``has_unread`` says that a verdict could not be, so that nobody knows which logs it names.
+    """
+
+    path: str
+    names: Sequence[str]
+    verdicts: Sequence[VerdictView]
+    has_unread: bool
+
+
+class RowView(Struct, frozen=True):
+    """A record with the verdict that it cites.
+
+    ``name`` is what its path says; ``spec`` its kernel's page, if the registry knows it and the
+    row's fields fit it; ``verdict`` is None if the folder of the row's verdicts has no readable
+    file of that name; ``newer`` are the row's verdicts that ran after it; ``exists`` says whether a
+    path is there.
+    """
+
+    path: str
+    name: str
+    record: Record
+    context: Context
+    spec: KernelSpec | None
+    target: Target | None
+    verdict: VerdictView | None
+    newer: Sequence[Verdict]
+    exists: Callable[[str], bool]
+
+    @property
+    def verdict_folder(self) -> str:
+        """Where the row's verdicts stand."""
+        return f"verdicts/{self.name}"
+
+    def band(self) -> Band | None:
+        """The plausible range of mean_rel_L1, if the page gives one."""
+        record = self.record
+        if self.spec is None:
+            return None
+        return kernel.band(self.spec, record.shape, record.variant, record.tile, record.herd)
+
+
+def fits(spec: KernelSpec, record: Record) -> bool:
+    """Whether dims, variant, knobs and herd axes are those of ``spec``, so that it can be asked."""
+    return (
+        list(record.shape) == spec.dims
+        and list(record.tile) == list(spec.tile)
+        and len(record.herd) == len(spec.herd)
+        and (record.variant in spec.variants if spec.variants else record.variant is None)
+    )
+
+
+class ChangeView(Struct, frozen=True):
+    """What differs from the commit that this state goes on from; everything else is asked for.
+
+    ``base`` is the context of the base, None if it has no readable one. ``cited`` says whether a
+    row of the state cites the run of a file (row, file name), ``is_original`` whether a blob is
+    the one that a path was committed with at first. ``rows_of`` are the records of a kernel, and
+    ``fail_before`` those that pass now and would not have passed with the base's pages and policy,
+    each with the complaint.
+    """
+
+    changes: Sequence[Change]
+    context: Context
+    base: Context | None
+    cited: Callable[[str, str], bool]
+    is_original: Callable[[str, str], bool]
+    rows_of: Callable[[str], Sequence[Record]]
+    fail_before: Callable[[str], Sequence[tuple[str, str]]]
+
+
+class PageView(Struct, frozen=True):
+    """A generated file: what stands there (None: nothing), and what the rows render to.
+
+    ``key_columns`` are the columns of its table that say which row a line shows.
+    """
+
+    path: str
+    existing: bytes | None
+    generated: Page
+    key_columns: Sequence[int] = (0,)

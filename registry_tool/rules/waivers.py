@@ -1,0 +1,71 @@
+"""Which findings a row's waivers silence today, and which waivers are findings themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from registry_tool.rules.model import Finding, Severity, Waivable
+
+
+@dataclass(frozen=True)
+class Standing:
+    """A row's waiver, with what the rule allows and what kind of verdict the row has."""
+
+    index: int
+    rule: str
+    expires: str
+    line: int
+    path: str
+    row: str
+    kind: str
+    waivable: Waivable | None
+
+    def as_json(self) -> dict[str, Any]:
+        """The form in which the state keeps it."""
+        return asdict(self)
+
+    def covers(self, finding: Finding) -> bool:
+        """Whether it silences ``finding``, as long as it holds."""
+        if finding.rule != self.rule:
+            return False
+        return {
+            "always": True,
+            "warnings": finding.severity == "warning",
+            "imported": self.kind == "imported",
+        }.get(self.waivable or "never", False)
+
+
+def apply(findings: Sequence[Finding], waivers: Sequence[Standing], today: str) -> list[Finding]:
+    """What stands of one row's findings on ``today`` (YYYY-MM-DD), and what its waivers add."""
+    holding = [waiver for waiver in waivers if waiver.expires >= today]
+    kept = [one for one in findings if not any(waiver.covers(one) for waiver in holding)]
+    for waiver in waivers:
+        if waiver.waivable is None:
+            kept.append(_about(waiver, "error", f"there is no rule {waiver.rule} to waive"))
+        elif waiver.waivable == "never":
+            kept.append(_about(waiver, "error", f"{waiver.rule} cannot be waived"))
+        elif waiver.expires < today:
+            needed = any(waiver.covers(one) for one in kept)
+            kept.append(
+                _about(
+                    waiver,
+                    "error" if needed else "warning",
+                    f"the waiver of {waiver.rule} ended on {waiver.expires}",
+                )
+            )
+    return kept
+
+
+def _about(waiver: Standing, severity: Severity, message: str) -> Finding:
+    return Finding(
+        rule=waiver.rule if waiver.waivable is not None else "KR006",
+        severity=severity,
+        path=waiver.path,
+        line=waiver.line,
+        pointer=f"/waivers/{waiver.index}",
+        record=waiver.row,
+        message=message,
+        fix="settle the complaint itself, and remove the waiver",
+    )
