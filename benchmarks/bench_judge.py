@@ -43,10 +43,10 @@ def show(results: list[Result]) -> None:
         print(f"{result.work:84} {result.measured:10.4g} {budget:>12} {result.unit}{kept}")
 
 
-def fastest(call: Callable[[], object], times: int = 5) -> float:
-    """Seconds of the fastest of some calls, after one to warm up."""
-    call()
-    return min(_seconds(call) for _ in range(times))
+def fastest(*calls: Callable[[], object], rounds: int = 3) -> list[float]:
+    """Seconds of the fastest run of each call, taken in turns so that all meet the same machine."""
+    times = [[_seconds(call) for call in calls] for _ in range(rounds)]
+    return [min(column) for column in zip(*times, strict=True)]
 
 
 def _seconds(call: Callable[[], object]) -> float:
@@ -82,8 +82,9 @@ def run() -> list[Result]:
 
 
 def _ratio(what: str, out: F32, ref: F32) -> Result:
-    plain = fastest(lambda: _plain(out, ref), 3)
-    judged = fastest(lambda: compare(out, ref, RTOL, ATOL))
+    plain, judged = fastest(
+        lambda: _plain(out, ref), lambda: compare(out, ref, RTOL, ATOL), rounds=5
+    )
     name = f"judge 67M elements, {what}: np.isclose + L1 takes"
     return Result(name, plain / judged, 5, "times as long", False)
 

@@ -48,6 +48,7 @@ def flash(case: Case) -> Iterator[Block]:
     )
     causal = switch(case, "causal")
     stages = case.tile.get("num_cascade_stages", STAGES)
+    require(case, stages >= 1, f"needs num_cascade_stages >= 1, got {stages}")
     step = CHUNK * stages
     require(case, lk % step == 0, f"needs lk to be a multiple of {step}, got {lk}")
     require(case, dk % CHUNK == 0, f"needs dk to be a multiple of {CHUNK}, got {dk}")

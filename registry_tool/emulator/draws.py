@@ -14,6 +14,9 @@ from registry_tool.emulator.numerics import F32, U16
 Normals = Callable[[int], NDArray[Any]]
 """Next ``count`` standard normals of a stream; consecutive calls equal one larger call."""
 
+Scale = Callable[[NDArray[Any]], NDArray[Any]]
+"""What is done to drawn values, in the precision they were drawn in."""
+
 CHUNK = 1 << 18
 """Values drawn at once: bounds the float64 temporaries to 2 MiB each."""
 
@@ -56,9 +59,6 @@ def packed(normals: Normals, shape: tuple[int, ...], scale: Scale | None = None)
         part = flat[start : start + CHUNK]
         part[:] = numerics.pack(bf16(normals, part.shape, scale))
     return out
-
-
-Scale = Callable[[NDArray[Any]], NDArray[Any]]
 
 
 def divided_by(divisor: float) -> Scale:

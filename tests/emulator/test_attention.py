@@ -114,6 +114,12 @@ def test_what_the_kernel_cannot_do_is_a_usage_error(change, word: str) -> None:
         attention.flash(Case("FlashAttention", config(256, 64, 2, 2, True) | change))
 
 
+def test_no_cascade_stage_at_all_is_a_usage_error() -> None:
+    case = Case("FlashAttention", config(256, 64, 2, 2, True), tile={"num_cascade_stages": 0})
+    with pytest.raises(UsageError, match="num_cascade_stages"):
+        attention.flash(case)
+
+
 @pytest.mark.slow
 def test_a_prefill_attention_stays_within_the_memory_budget() -> None:
     mean_rel_l1, peak_mb = in_a_child("attention:flash", config(2048, 128, 32, 8, True))

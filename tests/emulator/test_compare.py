@@ -185,7 +185,7 @@ def test_blocks_add_up_to_the_whole(columns: int, seed: int, cut: int) -> None:
     assert (added.elements, added.mismatches) == (whole.elements, whole.mismatches)
     assert (added.max_abs, added.max_rel) == (whole.max_abs, whole.max_rel)
     assert added.zero_share == whole.zero_share
-    assert added.mean_rel_L1 == pytest.approx(whole.mean_rel_L1, rel=1e-12)
+    assert added.mean_rel_L1 == pytest.approx(whole.mean_rel_L1, rel=1e-6)
 
 
 def test_strips_and_threads_do_not_show(monkeypatch) -> None:
@@ -202,7 +202,7 @@ def test_strips_and_threads_do_not_show(monkeypatch) -> None:
         whole.max_abs,
         whole.max_rel,
     )
-    assert cut.mean_rel_L1 == pytest.approx(whole.mean_rel_L1, rel=1e-12)
+    assert cut.mean_rel_L1 == pytest.approx(whole.mean_rel_L1, rel=1e-6)
 
 
 @pytest.mark.parametrize("factor", [1.001, 0.0])
