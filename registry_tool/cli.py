@@ -8,10 +8,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from registry_tool import __version__
+from registry_tool.errors import EXIT_USAGE
 
 if TYPE_CHECKING:
     import argparse
     from types import ModuleType
+
+EXIT_INTERRUPTED = 130
+EXIT_PIPE = 141
 
 VERBS = {
     "init": "make a registry in a folder, with git hooks if asked",
@@ -36,27 +40,58 @@ VERBS = {
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns its exit status (0 fine, 1 findings, 2 wrong use, 75 lock busy)."""
     words = list(sys.argv[1:] if argv is None else argv)
+    _open_streams()
+    try:
+        status = _dispatch(words)
+    except KeyboardInterrupt:
+        print(
+            "registry-tool: interrupted; what was finished is kept\n"
+            "  next: the same command again goes on from there",
+            file=sys.stderr,
+        )
+        status = EXIT_INTERRUPTED
+    except BrokenPipeError:
+        status = EXIT_PIPE
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        print(f"registry-tool: {where}{error.strerror or error}", file=sys.stderr)
+        status = EXIT_USAGE
+    return _flushed(status)
+
+
+def _open_streams() -> None:
+    """A stream that the caller closed (`>&-`) is None in Python; printing to it goes nowhere."""
+    for name in ("stdin", "stdout", "stderr"):
+        if getattr(sys, name) is None:
+            mode = "r" if name == "stdin" else "w"
+            # It lives as long as the process.
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115
+
+
+def _flushed(status: int) -> int:
+    """``status``, after what is still buffered was printed: a reader that left changes nothing."""
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if not isinstance(error, BrokenPipeError):
+            print(f"registry-tool: cannot print: {error.strerror}", file=sys.stderr)
+            return EXIT_USAGE
+    return status
+
+
+def _dispatch(words: list[str]) -> int:
     if words in (["--version"], ["-V"]):
         print(f"registry-tool {__version__}")
         return 0
     verb = next((word for word in words if word in VERBS), None)
-    if verb is None:
-        return _without_verb(words)
-    try:
-        return _run(verb, words)
-    except KeyboardInterrupt:
-        print("registry-tool: interrupted; what was finished is kept", file=sys.stderr)
-        return 130
-    except BrokenPipeError:
-        # The reader went away (`| head`); Python must not complain again at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+    return _without_verb(words) if verb is None else _run(verb, words)
 
 
 def _run(verb: str, words: list[str]) -> int:
     from importlib import import_module
 
-    from registry_tool.errors import EXIT_USAGE, ToolError
+    from registry_tool.errors import ToolError
 
     at = words.index(verb)
     module = import_module(f"registry_tool.commands.{verb}")
@@ -65,19 +100,14 @@ def _run(verb: str, words: list[str]) -> int:
         # Common options may stand before the verb as well as after it.
         args = parser.parse_args([*words[:at], *words[at + 1 :]])
         status: int = module.run(args)
-        sys.stdout.flush()
         return status
     except ToolError as error:
         print(f"registry-tool {verb}: {error}", file=sys.stderr)
         return error.exit_status
-    except (KeyboardInterrupt, BrokenPipeError):
+    except OSError:
         raise
     except RecursionError:
         print(f"registry-tool {verb}: the input is nested too deeply", file=sys.stderr)
-        return EXIT_USAGE
-    except OSError as error:
-        where = f"{error.filename}: " if error.filename else ""
-        print(f"registry-tool {verb}: {where}{error.strerror or error}", file=sys.stderr)
         return EXIT_USAGE
     except Exception as error:
         if os.environ.get("REGISTRY_TOOL_DEBUG"):
@@ -120,11 +150,11 @@ def _without_verb(words: list[str]) -> int:
     verbs = "\n".join(f"  {verb:<9} {text}" for verb, text in VERBS.items())
     if not wanted and set(words) <= {"-h", "--help"}:
         print(f"{usage}\n\n{verbs}\n\n  --version  print the version")
-        return 0 if words else 2
+        return 0 if words else EXIT_USAGE
     import difflib
 
     name = wanted[0] if wanted else words[0]
     close = difflib.get_close_matches(name, VERBS, 1)
     hint = f"; did you mean {close[0]!r}?" if close else ""
     print(f"registry-tool: unknown command {name!r}{hint}\n{usage}", file=sys.stderr)
-    return 2
+    return EXIT_USAGE

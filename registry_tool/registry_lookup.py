@@ -173,6 +173,11 @@ class Lookup:
         page = self._page(kernel)
         if len(shape) != len(page.dims):
             raise ValueError(f"{kernel} has the dims {', '.join(page.dims)}")
+        if not all(hasattr(size, "__index__") and size >= 0 for size in shape):
+            raise ValueError(f"the sizes of a shape are whole numbers from 0, found {shape}")
+        if variant is not None and variant not in (page.variants or [variant]):
+            known = ", ".join(page.variants or []) or "none"
+            raise ValueError(f"{kernel} has the methods {known}; not {variant!r}")
         if self.root is not None:
             page.require_fresh(self.root, shape)
         return page.answer(shape, variant, precision)
@@ -256,7 +261,7 @@ class _Page:
         there = ", ".join(f"{name} (tier {tier})" for name, tier in tiers.items())
         raise NotVerifiedError(
             f"{self._name(shape)} has no best method of tier {tier!r} on {self.target}; verified "
-            f"are: {there or 'none'}{self._next(shape)}"
+            f"are: {there or 'none'}{self._next(shape, self._untried(entry))}"
         )
 
     def require_fresh(self, root: str, shape: tuple[int, ...]) -> None:
@@ -305,10 +310,18 @@ class _Page:
         ]
         return f"nearest: {'; '.join(near)}" if near else "nor is any other shape of it"
 
+    def _untried(self, entry: Config) -> str | None:
+        """A method of the kernel that has no row of this shape."""
+        left = [name for name in self.variants or [] if name not in entry["methods"]]
+        return left[0] if left else None
+
     def _next(self, shape: tuple[int, ...], variant: str | None = None) -> str:
         sizes = ",".join(f"{dim}={size}" for dim, size in zip(self.dims, shape, strict=True))
         chosen = f" --variant {variant}" if variant else ""
-        return f"\n  next: registry-tool verify --kernel {self.kernel} --shape {sizes}{chosen}"
+        return (
+            f"\n  next: registry-tool verify --target {self.target} --kernel {self.kernel} "
+            f"--shape {sizes}{chosen}"
+        )
 
 
 def find_registry() -> str:

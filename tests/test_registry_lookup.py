@@ -135,7 +135,8 @@ def test_an_unknown_shape_names_the_nearest_and_falls_back_to_nothing(hardware: 
     assert "M=2048, K=8192, N=2049 is not verified on npu2" in text
     assert "nearest: 2048x8192x2048 (direct, drain, fused-cast); 512x512x512" in text
     assert (
-        "registry-tool verify --kernel GEMM_bf16_in_bf16_out --shape M=2048,K=8192,N=2049" in text
+        "registry-tool verify --target npu2 --kernel GEMM_bf16_in_bf16_out "
+        "--shape M=2048,K=8192,N=2049" in text
     )
 
 
@@ -408,3 +409,14 @@ def test_a_hit_does_not_depend_on_the_number_of_shapes(tmp_path: Path) -> None:
         return min(times)
 
     assert best_us(5000) < 4 * best_us(10)
+
+
+@pytest.mark.parametrize("size", [-1, "256", None, 2.5])
+def test_a_size_that_is_no_whole_number_is_a_value_error(hardware: Path, size: object) -> None:
+    with pytest.raises(ValueError, match="whole numbers"):
+        Lookup(hardware).gemm_config(size, 256, 256)  # type: ignore[arg-type]
+
+
+def test_a_method_that_the_kernel_does_not_have_is_a_value_error(hardware: Path) -> None:
+    with pytest.raises(ValueError, match="not 'zz'"):
+        Lookup(hardware).gemm_config_method(2048, 8192, 2048, "bf16", "zz")

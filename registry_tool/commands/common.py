@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from registry_tool.errors import UsageError
 
@@ -18,19 +19,36 @@ if TYPE_CHECKING:
 
 def say(text: str) -> None:
     """A line of result, to standard output."""
-    print(text)
+    _write(sys.stdout, f"{text}\n")
 
 
-def warn(text: str) -> None:
-    """A line of progress or trouble, to standard error."""
-    print(text, file=sys.stderr, flush=True)
+def warn(text: str, end: str = "\n") -> None:
+    """A line of progress or trouble, to standard error, at once."""
+    _write(sys.stderr, f"{text}{end}", at_once=True)
+
+
+def _write(stream: TextIO, text: str, at_once: bool = False) -> None:
+    """Print; a reader that went away (`| head`) ends the printing, never the work."""
+    try:
+        stream.write(text)
+        if at_once:
+            stream.flush()
+    except BrokenPipeError:
+        silence(stream)
+
+
+def silence(stream: TextIO) -> None:
+    """Send what is still printed to ``stream`` nowhere; Python must not complain at exit."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)
 
 
 def say_json(document: Any) -> None:
     """A result as JSON, to standard output."""
     import json
 
-    print(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False))
+    say(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False))
 
 
 def find(args: argparse.Namespace) -> Path:
@@ -62,6 +80,24 @@ def stage(registry: Registry, paths: Iterable[str]) -> None:
         git.stage(registry.snapshot.repository, sorted(set(paths)))
 
 
+def is_size(text: str) -> bool:
+    """Whether ``text`` is a whole number that can be a size."""
+    return text.isascii() and text.isdigit() and len(text) <= 10
+
+
+def parse_line(text: str, what: str) -> str:
+    """``text`` with its white space folded; raises UsageError if it is no line to keep."""
+    import unicodedata
+
+    folded = " ".join(text.split())
+    odd = [character for character in folded if unicodedata.category(character) in ("Cc", "Cs")]
+    if odd:
+        raise UsageError(f"{what} holds the control character {odd[0]!r}")
+    if not 1 <= len(folded) <= 1000:
+        raise UsageError(f"{what} is a line of 1 to 1000 characters, found {len(folded)}")
+    return folded
+
+
 def parse_shape(spec: KernelSpec, words: Sequence[str]) -> dict[str, int]:
     """A shape from ``M=2048 K=1024 N=3072``, ``M=2048,K=1024,N=3072`` or ``2048x1024x3072``.
 
@@ -81,8 +117,8 @@ def parse_shape(spec: KernelSpec, words: Sequence[str]) -> dict[str, int]:
         dim, _, size = part.partition("=")
         if dim not in spec.dims or dim in given:
             raise UsageError(f"{part!r} is no new dim of {spec.kernel}; expected {example}")
-        if not (size.isascii() and size.isdigit()):
-            raise UsageError(f"{part!r}: the size must be a whole number")
+        if not is_size(size):
+            raise UsageError(f"{part[:40]!r}: a size is a whole number of at most 10 digits")
         given[dim] = int(size)
     missing = [dim for dim in spec.dims if dim not in given]
     if missing:
@@ -102,7 +138,7 @@ def parse_sizes(text: str | None, known: Iterable[str], what: str) -> dict[str, 
     given: dict[str, int] = {}
     for part in filter(None, text.split(",")):
         name, _, size = part.partition("=")
-        if name not in wanted or not (size.isascii() and size.isdigit()) or int(size) < 1:
+        if name not in wanted or not is_size(size) or int(size) < 1:
             raise UsageError(f"{part!r} is no {what}; expected {', '.join(wanted)} as NAME=SIZE")
         given[name] = int(size)
     missing = [name for name in wanted if name not in given]
@@ -116,9 +152,7 @@ def parse_herd(text: str | None, spec: KernelSpec) -> list[int] | None:
     if text is None:
         return None
     parts = text.replace("×", "x").split("x")
-    if len(parts) != len(spec.herd) or not all(
-        p.isascii() and p.isdigit() and int(p) for p in parts
-    ):
+    if len(parts) != len(spec.herd) or not all(is_size(part) and int(part) for part in parts):
         raise UsageError(f"{text!r} is no herd of {spec.kernel}; expected {'x'.join(spec.herd)}")
     return [int(part) for part in parts]
 

@@ -6,8 +6,9 @@ import argparse
 from collections.abc import Callable
 from pathlib import Path
 
-from registry_tool.commands.common import find_row, open_worktree, stage
+from registry_tool.commands.common import find_row, open_worktree
 from registry_tool.commands.render import on_disk
+from registry_tool.commands.staging import stage_with_pages
 from registry_tool.records import canonical
 from registry_tool.records.keys import RowId
 from registry_tool.records.record import Record
@@ -26,7 +27,7 @@ def edit(args: argparse.Namespace, change: Callable[[Record], Record]) -> RowId:
         require_renderable(registry)
         path = registry.record_paths[row]
         write_atomic(registry.root / path, canonical.encode(changed))
-        stage(registry, [path, *refresh(registry.root)])
+        stage_with_pages(registry.root, [path, *refresh(registry.root)])
     return row
 
 

@@ -63,6 +63,7 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError(
             "there is a registry here already", path=root / POLICY, fix="registry-tool status"
         )
+    git.require_git()
     root.mkdir(parents=True, exist_ok=True)
     root = root.resolve()
     if git.open_repository(root) is None:

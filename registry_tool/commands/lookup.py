@@ -54,7 +54,8 @@ def run(args: argparse.Namespace) -> int:
         say_json(answer)
     else:
         for name, value in answer.items():
-            say(f"{name:<12} {_text(value)}")
+            if value != {}:
+                say(f"{name:<12} {_text(value)}")
     return EXIT_OK
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from registry_tool.commands.common import say
+from registry_tool.commands.common import parse_line, say
 from registry_tool.errors import UsageError
 
 
@@ -23,11 +23,7 @@ def run(args: argparse.Namespace) -> int:
     from registry_tool.planning.search import COMPUTED
     from registry_tool.records.record import Record
 
-    text = " ".join(args.text.split())
-    if not text or not text.isprintable():
-        raise UsageError(
-            "a remark is one line of printable text", fix='registry-tool note ROW "..."'
-        )
+    text = parse_line(args.text, "a remark")
     if text.startswith(COMPUTED):
         raise UsageError(f"{COMPUTED!r} is how the tool marks its own remarks; word it otherwise")
 

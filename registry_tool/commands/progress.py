@@ -6,6 +6,8 @@ import sys
 import threading
 import time
 
+from registry_tool.commands.common import warn
+
 
 class Progress:
     """Counts finished needs and guesses the rest from those that are done."""
@@ -51,7 +53,7 @@ class Progress:
     def _print(self, text: str) -> None:
         if self._moving:
             self._transient("")
-        print(text, file=sys.stderr, flush=True)
+        warn(text)
 
     def _transient(self, text: str) -> None:
-        print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)
+        warn(f"\r\x1b[K{text}", end="")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from registry_tool.commands.common import find_row, open_worktree, say, stage
+from registry_tool.commands.common import find_row, open_worktree, say
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -15,12 +15,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Remove the record, render the tables, stage both."""
     from registry_tool.commands.edits import refresh, require_renderable
+    from registry_tool.commands.staging import stage_with_pages
 
     registry = open_worktree(args)
     row = find_row(registry, args.row)
     path = registry.record_paths[row]
     require_renderable(registry)
     (registry.root / path).unlink()
-    stage(registry, [path, *refresh(registry.root)])
+    stage_with_pages(registry.root, [path, *refresh(registry.root)])
     say(f"retired {row}; its verdicts stay in {row.verdict_folder}")
     return 0

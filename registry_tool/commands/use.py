@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from registry_tool.commands.common import say
+from registry_tool.commands.common import parse_line, say
 from registry_tool.errors import UsageError
 
 
@@ -23,9 +23,7 @@ def run(args: argparse.Namespace) -> int:
     from registry_tool.commands.edits import edit
     from registry_tool.records.record import Record, Use
 
-    model, site = args.model.strip(), " ".join(args.site.split())
-    if not model or not site or not (model + site).isprintable():
-        raise UsageError("MODEL and SITE are lines of printable text")
+    model, site = parse_line(args.model, "MODEL"), parse_line(args.site, "SITE")
     use = Use(model=model, site=site)
 
     def change(record: Record) -> Record:

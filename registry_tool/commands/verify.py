@@ -9,12 +9,13 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from registry_tool.commands.common import open_worktree, say, stage, warn
+from registry_tool.commands.common import open_worktree, say, warn
 from registry_tool.commands.selection import Selection, add_selection, select
 from registry_tool.errors import EXIT_FINDINGS, EXIT_OK, UsageError
 
 if TYPE_CHECKING:
     from registry_tool.planning.plan import Task
+    from registry_tool.records.model import Model
     from registry_tool.store.registry import Registry
     from registry_tool.verifier.campaign import Result
 
@@ -35,19 +36,31 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Carry out the plan; exit 1 if a need stays unmet."""
+    import signal
+
     from registry_tool.planning import plan
 
+    # A polite end is an interruption like Ctrl-C: the harness is ended, nothing half written stays.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     registry = open_worktree(args)
     selection = select(registry, args)
     target = registry.target(selection.target)
     if not 1 <= args.jobs <= target.jobs:
         raise UsageError(f"--jobs: the target {selection.target} allows 1 to {target.jobs} at once")
-    if args.inject and target.kind != "emulated":
-        raise UsageError("--inject is for emulated targets")
+    if args.inject:
+        _check_fault(args.inject, target.kind)
     tasks = plan.make(registry, selection.target, selection.wants, selection.forced)
     if args.dry_run:
         return _dry_run(registry, selection, tasks, args)
     return _carry_out(registry, selection, tasks, args)
+
+
+def _check_fault(fault: str, kind: str) -> None:
+    from registry_tool.emulator import faults
+
+    if kind != "emulated":
+        raise UsageError("--inject is for emulated targets")
+    faults.parse(fault)
 
 
 def _dry_run(
@@ -79,17 +92,15 @@ def _carry_out(
 ) -> int:
     from registry_tool.commands.edits import refresh, require_renderable
     from registry_tool.commands.progress import Progress
-    from registry_tool.records import canonical
-    from registry_tool.store.files import clean_temporary, write_if_changed
+    from registry_tool.commands.staging import stage_with_pages
+    from registry_tool.store.files import clean_temporary
     from registry_tool.verifier import campaign
 
     require_renderable(registry)
     clean_temporary(registry.root)
     written: list[str] = []
     if selection.model is not None:
-        path = f"models/{selection.model.model}.json"
-        write_if_changed(registry.root / path, canonical.encode(selection.model))
-        written.append(path)
+        written.append(_save_model(registry, selection.model, args.force))
     todo = [task for task in tasks if task.state != "verified" or args.force]
     progress = Progress(len(todo), args.quiet)
     settings = campaign.Settings(args.force, args.jobs, args.note, args.inject)
@@ -97,21 +108,39 @@ def _carry_out(
     progress.close()
     written += result.written
     written += refresh(registry.root)
-    if not args.no_stage:
-        stage(registry, [*written, *campaign.left_behind(registry.root, result.rows)])
-    return _conclude(result, todo, args)
+    staged = not args.no_stage and stage_with_pages(registry.root, written)
+    return _conclude(result, todo, staged)
 
 
-def _conclude(result: Result, todo: list[Task], args: argparse.Namespace) -> int:
+def _save_model(registry: Registry, model: Model, force: bool) -> str:
+    from registry_tool.records import canonical
+    from registry_tool.store.files import write_if_changed
+
+    path = f"models/{model.model}.json"
+    before = next((one for one in registry.models() if one.model == model.model), None)
+    if before is not None and not force:
+        same = (before.config_sha256, before.seq) == (model.config_sha256, model.seq)
+        if not same:
+            raise UsageError(
+                f"{path} was saved from another config or for another --seq ({before.seq} tokens)",
+                fix="--model ANOTHER_NAME, or --force to replace it",
+            )
+    write_if_changed(registry.root / path, canonical.encode(model))
+    return path
+
+
+def _conclude(result: Result, todo: list[Task], staged: bool) -> int:
     for text in result.unmet:
         warn(f"unmet: {text}")
+    verified = len(todo) - len(result.unmet)
     if not todo:
         say("nothing to do: every selected need is met")
     else:
-        say(f"{len(todo) - len(result.unmet)} of {len(todo)} needs verified")
+        say(f"{verified} of {len(todo)} needs verified")
     if result.unmet:
-        say("next: mend what failed and run registry-tool verify again; the verdicts are kept")
+        rest = "; what passed is staged and can be committed" if staged and verified else ""
+        say(f"next: mend what failed and run registry-tool verify again{rest}")
         return EXIT_FINDINGS
-    if result.written and not args.no_stage:
+    if result.written and staged:
         say('next: git commit -m "Verify ..."')
     return EXIT_OK

@@ -26,7 +26,7 @@ def derive(config: DecoderConfig, name: str, seq: int) -> Model:
     padding = partitions * LM_HEAD_PARTITION - config.vocabulary
     padded = f", the last one padded by {padding} rows" if padding else ""
     notes.append(
-        f"LM head: {config.vocabulary} rows in {partitions} partitions of "
+        f"LM head: {config.vocabulary} rows in {partitions} partition(s) of "
         f"{LM_HEAD_PARTITION}{padded}"
     )
     return Model(

@@ -15,6 +15,7 @@ from registry_tool.records.fields import (
     Part,
     Positive,
     Precision,
+    Remark,
     RuleId,
     Sha256,
     Size,
@@ -56,15 +57,15 @@ class VerdictLink(Part, frozen=True):
 class Use(Part, frozen=True):
     """One call site that relies on the row."""
 
-    model: Annotated[Line, Meta(description="Name of the model, as in models/<name>.json.")]
-    site: Annotated[Line, Meta(description="Call site in it, e.g. `prefill Gate/Up`.")]
+    model: Annotated[Remark, Meta(description="Name of the model, as in models/<name>.json.")]
+    site: Annotated[Remark, Meta(description="Call site in it, e.g. `prefill Gate/Up`.")]
 
 
 class Waiver(Part, frozen=True):
     """A person's decision to accept one rule's complaint about this row for a while."""
 
     rule: Annotated[RuleId, Meta(description="Id of the waived rule.")]
-    reason: Annotated[Line, Meta(description="Why it is acceptable.")]
+    reason: Annotated[Remark, Meta(description="Why it is acceptable.")]
     by: Annotated[Line, Meta(description="Who decided.")]
     date: Annotated[Date, Meta(description="Day of the decision, YYYY-MM-DD.")]
     expires: Annotated[Date, Meta(description="Last day on which the waiver holds, YYYY-MM-DD.")]
@@ -117,7 +118,7 @@ class Record(Part, frozen=True, kw_only=True):
     ]
     verdict: Annotated[VerdictLink, Meta(description="The run that proves this row.")]
     used_by: Annotated[list[Use], Meta(description="Who relies on the row (human-owned).")]
-    notes: Annotated[list[Line], Meta(description="Remarks, one line each (human-owned).")]
+    notes: Annotated[list[Remark], Meta(description="Remarks, one line each (human-owned).")]
     waivers: Annotated[list[Waiver], Meta(description="Accepted complaints (human-owned).")]
     provenance: Annotated[
         dict[str, Line],

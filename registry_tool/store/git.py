@@ -29,6 +29,8 @@ class Change:
     old_oid: str
     new_oid: str
     status: str
+    old_mode: str = "100644"
+    new_mode: str = "100644"
 
     @property
     def was_there(self) -> bool:
@@ -39,6 +41,18 @@ class Change:
     def is_there(self) -> bool:
         """Whether the new state has the path."""
         return bool(self.new_oid.strip("0"))
+
+    @property
+    def before(self) -> str:
+        """What stood there: mode and blob id, or nothing."""
+        return f"{self.old_mode} {self.old_oid}" if self.was_there else ""
+
+    @property
+    def after(self) -> str:
+        """What stands there now: mode and blob id, nothing, or the sides of a conflict."""
+        if self.status == "U":
+            return "unmerged"
+        return f"{self.new_mode} {self.new_oid}" if self.is_there else ""
 
 
 @dataclass(frozen=True)
@@ -148,6 +162,7 @@ def open_repository(root: Path) -> Repository | None:
 
 def require_repository(root: Path) -> Repository:
     """The repository that holds ``root``; raises GitError with what to type if there is none."""
+    require_git()
     repository = open_repository(root)
     if repository is None:
         raise GitError("not in a git repository", path=root, fix=f"git init {root}")
@@ -170,23 +185,17 @@ def staged(repository: Repository, names: Sequence[str]) -> list[str]:
 
     Each is a line ``mode oid stage\tpath`` with its path below ``top``.
     """
-    return _lines(repository.run(*_LS_FILES, *repository.pathspecs(names)))
+    return _lines(repository.run("ls-files", "-s", "-z", "--", *repository.pathspecs(names)))
 
 
-def staged_with_changes(
-    repository: Repository, names: Sequence[str]
-) -> tuple[list[str], list[Change]]:
-    """`staged` entries, and how they differ from HEAD; two processes, side by side."""
-    specs = repository.pathspecs(names)
+def staged_changes(repository: Repository, names: Sequence[str]) -> list[Change]:
+    """How the index in force differs from HEAD (or, before the first commit, from nothing)."""
     base = repository.head or empty_tree(repository)
-    listed, differing = repository.run_together(
-        [*_LS_FILES, *specs], [*_DIFF_INDEX, base, "--", *specs]
-    )
-    return _lines(listed), list(_raw_changes(_fields(differing), len(repository.prefix)))
-
-
-_LS_FILES = ("ls-files", "-s", "-z", "--")
-_DIFF_INDEX = ("diff-index", "--cached", "--raw", "-z", "--no-abbrev", "--no-renames")
+    out = repository.run(
+        "diff-index", "--cached", "--raw", "-z", "--no-abbrev", "--no-renames",
+        base, "--", *repository.pathspecs(names),
+    )  # fmt: skip
+    return list(_raw_changes(_fields(out), len(repository.prefix)))
 
 
 def _fields(out: bytes) -> list[str]:
@@ -265,8 +274,8 @@ def tree_changes(
 def _raw_changes(fields: Sequence[str], cut: int) -> Iterator[Change]:
     at = 0
     while at + 1 < len(fields):
-        _, _, old, new, status = fields[at].lstrip("\n").split(" ")
-        yield Change(fields[at + 1][cut:], old, new, status)
+        old_mode, new_mode, old, new, status = fields[at].lstrip(":\n").split(" ")
+        yield Change(fields[at + 1][cut:], old, new, status, old_mode, new_mode)
         at += 2
 
 
@@ -397,12 +406,24 @@ def _combined(meta: str, path: str) -> Change:
 
 
 def initialise(folder: Path) -> None:
-    """`git init` in ``folder`` unless it is in a repository already."""
-    if open_repository(folder) is None:
-        # GitPython is worth its 60 ms where a repository is made, not where a commit waits.
-        from git import Repo
+    """`git init` in ``folder``; raises GitError with git's own words if it cannot."""
+    require_git()
+    # GitPython is worth its 60 ms where a repository is made, not where a commit waits.
+    from git import Repo
+    from git.exc import GitCommandError
 
+    try:
         Repo.init(folder, mkdir=True, initial_branch="main")
+    except GitCommandError as error:
+        raise GitError(str(error.stderr).strip().removeprefix("stderr:").strip()) from None
+
+
+def require_git() -> None:
+    """Raise GitError if there is no git to call."""
+    import shutil
+
+    if shutil.which("git") is None:
+        raise GitError("git is not on PATH", fix="install git, or put it on PATH")
 
 
 def hooks_folder(repository: Repository) -> Path:

@@ -23,7 +23,8 @@ _WORDS = {"tag": "&lt;", "entity": "&amp;", "newline": "<br>", "backslash": "&#9
 # Text without any of these, and without space at its ends, needs no closer look.
 _SUSPECT = re.compile(r"[\\`*_\[<&~$|\x00-\x1f\x7f\u2028\u2029]")
 # GitHub makes links of these, and shows what they are as it stands in the source.
-_LINK = re.compile(r"\S*(?:://|www\.)\S*", re.I)
+_LINK = re.compile(r"://|www\.", re.I)
+_WORD = re.compile(r"\S+")
 _LINK_MARK = re.compile(r":(?=//)|(?<=www)\.", re.I)
 
 
@@ -32,7 +33,9 @@ def escape(text: str) -> str:
     if _SUSPECT.search(text) is None and text == text.strip():
         return text
     source = _ESCAPED.sub(_replacement, text)
-    return _LINK.sub(_plain_link, source) if source != text else text
+    if source == text or _LINK.search(source) is None:
+        return source
+    return _WORD.sub(_plain_link, source)
 
 
 def link(text: str, target: str) -> str:
@@ -56,6 +59,6 @@ def _replacement(match: re.Match[str]) -> str:
 def _plain_link(match: re.Match[str]) -> str:
     """A URL that had to be escaped must not become a link: it would show the escapes."""
     found = match[0]
-    if "\\" in found or "&" in found:
+    if ("\\" in found or "&" in found) and _LINK.search(found) is not None:
         return _LINK_MARK.sub(r"\\\g<0>", found)
     return found

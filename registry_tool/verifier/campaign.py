@@ -9,7 +9,6 @@ import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Protocol
 
 from msgspec.structs import replace
@@ -18,10 +17,9 @@ from registry_tool.planning.plan import Task
 from registry_tool.planning.search import COMPUTED, under_target_note
 from registry_tool.planning.tiling import Candidate
 from registry_tool.records import canonical, kernel
-from registry_tool.records.keys import RowId, parse_verdict_path, row_id
+from registry_tool.records.keys import RowId, row_id
 from registry_tool.records.record import Record, Use
 from registry_tool.records.verdict import Verdict
-from registry_tool.store import snapshot
 from registry_tool.store.files import write_atomic
 from registry_tool.store.registry import Registry
 from registry_tool.verifier import commands
@@ -116,7 +114,7 @@ def carry_out(
         else:
             reasons = "; ".join(task.obstacles) or "no configuration"
             result.unmet.append(f"{task.text}: no legal tile and herd: {reasons}")
-            listener.finished(f"{task.text}: impossible: {reasons}")
+            listener.finished(f"{task.text}: no legal tile and herd")
     for answer in _answers(registry, target, todo, settings, listener):
         _settle(registry, answer, result, listener)
     return result
@@ -177,7 +175,7 @@ def _settle(registry: Registry, answer: _Answer, result: Result, listener: Liste
     if answer.record is None or answer.row is None:
         tried = "; ".join(_failure(candidate, outcome) for candidate, outcome in answer.outcomes)
         result.unmet.append(f"{text}: {tried}")
-        listener.finished(f"{text}: not verified: {tried}")
+        listener.finished(f"{text}: not verified ({last.verdict.status})")
         for cause in last.causes:
             listener.line(f"    likely: {cause.likely}; look at {cause.look_at}")
         return
@@ -236,7 +234,7 @@ def _computed_notes(
         tried = "; ".join(
             f"{one.variant} did not pass ({_why(outcome)})" for one, outcome in failed
         )
-        yield f"{COMPUTED}{lead}{tried}"
+        yield f"{COMPUTED}{lead}{tried}"[:1000]
     if kernel.tiles_in_flight(candidate.herd) < spec.tiles_target:
         reason = under_target_note(spec, shape, candidate.variant)
         if reason is not None:
@@ -244,7 +242,9 @@ def _computed_notes(
 
 
 def _why(outcome: Outcome) -> str:
-    return f"{outcome.verdict.status}: {outcome.verdict.reason}"
+    # The judge lists every signal, the weightiest first; a note needs no more than that one.
+    first = (outcome.verdict.reason or "").partition(";")[0]
+    return f"{outcome.verdict.status}: {first}"
 
 
 def _merged(known: Sequence[Use], more: Sequence[Use]) -> list[Use]:
@@ -260,15 +260,3 @@ def _credit(registry: Registry, task: Task, result: Result) -> None:
     if changed != record:
         write_atomic(registry.root / task.row.record_path, canonical.encode(changed))
         result.written.append(task.row.record_path)
-
-
-def left_behind(root: Path, rows: Sequence[RowId]) -> list[str]:
-    """What an interrupted run wrote and HEAD does not hold: ``rows``, and every verdict."""
-    state = snapshot.of_worktree(root)
-    known = state.base_oids()
-    mine = {row.record_path for row in rows}
-    return [
-        path
-        for path in state.oids
-        if path not in known and (path in mine or parse_verdict_path(path) is not None)
-    ]

@@ -82,7 +82,8 @@ def environment(folder: Path) -> dict[str, str]:
     home = folder / "home"
     home.mkdir(exist_ok=True)
     (home / ".gitconfig").write_text(
-        "[user]\n\tname = A Tester\n\temail = tester@example.invalid\n[init]\n\tdefaultBranch = main\n"
+        "[user]\n\tname = A Tester\n\temail = tester@example.invalid\n"
+        "[init]\n\tdefaultBranch = main\n"
     )
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("GIT_", "PRE_COMMIT"))}
     return {
