@@ -61,9 +61,7 @@ def test_every_configuration_that_is_found_breaks_no_hard_constraint(
 def test_more_tiles_in_flight_come_first() -> None:
     tiles = [
         tiles_in_flight(found.herd)
-        for found in itertools.islice(
-            search(GEMM, {"M": 192, "K": 256, "N": 64}, "drain"), 50
-        )
+        for found in itertools.islice(search(GEMM, {"M": 192, "K": 256, "N": 64}, "drain"), 50)
     ]
     assert tiles == sorted(tiles, reverse=True)
 
