@@ -2,37 +2,49 @@
 
 from __future__ import annotations
 
-from registry_tool.rules.model import Finding, Report
+from collections import Counter
+from collections.abc import Iterator, Mapping
+
+from registry_tool.rules.model import Finding, Report, Severity
+
+_SHOWN: Mapping[Severity, int] = {"error": 100, "warning": 5}
+"""Findings of one rule that are written out; what is the matter is plain after so many."""
 
 
 def write(report: Report, way: str) -> str:
     """Findings and summary; ``way`` is put before each path, so that an editor can open it."""
-    lines = [line for finding in report.findings for line in _finding(finding, way)]
-    return "\n".join([*lines, _summary(report)])
+    return "\n".join([*_findings(report, way), _summary(report)])
 
 
-def _finding(finding: Finding, way: str) -> list[str]:
+def _findings(report: Report, way: str) -> Iterator[str]:
+    seen: Counter[tuple[str, Severity]] = Counter()
+    for finding in report.findings:
+        kind = finding.rule, finding.severity
+        seen[kind] += 1
+        if seen[kind] <= _SHOWN[finding.severity]:
+            yield from _finding(finding, way)
+    for (rule, severity), number in sorted(seen.items()):
+        more = number - _SHOWN[severity]
+        if more > 0:
+            yield f"{rule}: {_count(more, f'more {severity}')}; --format json has all of them"
+
+
+def _finding(finding: Finding, way: str) -> Iterator[str]:
     path = f"{way}{finding.path}"
     warning = " (warning)" if finding.severity == "warning" else ""
-    fix = finding.fix.replace(finding.path, path) if way else finding.fix
-    return [f"{path}:{finding.line}: {finding.rule}{warning} {finding.message}", f"  fix: {fix}"]
+    yield f"{path}:{finding.line}: {finding.rule}{warning} {finding.message}"
+    yield f"  fix: {finding.fix.replace(finding.path, path) if way else finding.fix}"
 
 
 def _summary(report: Report) -> str:
     warnings = len(report.findings) - report.blocking
-    rows = _count(report.records, "row")
-    found = [
-        _count(number, what)
-        for number, what in ((report.blocking, "error"), (warnings, "warning"))
-        if number
-    ]
-    seconds = f"({report.seconds:.2f} s)"
+    rows, seconds = _count(report.records, "row"), f"({report.seconds:.2f} s)"
+    with_warnings = _count(warnings, "warning") if warnings else ""
     if report.blocking:
-        why = "registry-tool explain RULE says more about each"
-        return f"{' and '.join(found)} in {rows} {seconds}; {why}"
-    and_warnings = f", with {found[0]}" if found else ""
+        found = _count(report.blocking, "error") + (f" and {with_warnings}" if warnings else "")
+        return f"{found} in {rows} {seconds}; registry-tool explain RULE says more about each"
     verb = "has a passing verdict" if report.records == 1 else "have passing verdicts"
-    return f"{rows} {verb}{and_warnings} {seconds}"
+    return f"{rows} {verb}{f', with {with_warnings}' if warnings else ''} {seconds}"
 
 
 def _count(number: int, what: str) -> str:

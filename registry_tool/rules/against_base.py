@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from registry_tool.records import canonical
 from registry_tool.records.record import Record
@@ -21,14 +20,12 @@ from registry_tool.store.snapshot import Snapshot
 _CONTEXT = ("registry.yaml", "kernels", "models")
 
 
-def judge_change(
-    snapshot: Snapshot, entries: Entries, context: Context, failing: set[str]
-) -> list[Finding]:
+def judge_change(snapshot: Snapshot, context: Context, failing: set[str]) -> list[Finding]:
     """Findings about what differs from the base; ``failing`` are rows that are refused anyway."""
     changes = [change for change in snapshot.changes if change.was_there and _matters(change.path)]
     if not changes or snapshot.repository is None:
         return []
-    seeker = _Seeker(snapshot, entries, context, failing)
+    seeker = _Seeker(snapshot, failing)
     base = seeker.base() if any(kind_of(c.path) in ("policy", "spec") for c in changes) else None
     view = ChangeView(
         changes, context, base, seeker.cited, seeker.is_original, seeker.rows_of, seeker.needing
@@ -48,12 +45,8 @@ def _matters(path: str) -> bool:
 class _Seeker:
     """Answers what a rule asks about a change; each answer is looked up when it is asked for."""
 
-    def __init__(
-        self, snapshot: Snapshot, entries: Entries, context: Context, failing: set[str]
-    ) -> None:
+    def __init__(self, snapshot: Snapshot, failing: set[str]) -> None:
         self._snapshot = snapshot
-        self._entries = entries
-        self._context = context
         self._failing = failing
         self._base: Context | None = None
 
@@ -63,7 +56,7 @@ class _Seeker:
         if snapshot.repository is None or snapshot.base is None:
             return None
         lines = git.tree(snapshot.repository, snapshot.base, _CONTEXT)
-        before = replace(snapshot, kind="revision", lines=lines, changes=())
+        before = snapshot.narrowed(lines)
         self._base, _ = contexts.read(before)
         return self._base
 
@@ -117,7 +110,7 @@ class _Seeker:
         return found
 
     def _rows(self, kernel: str) -> Mapping[str, Files]:
-        every = self._entries.rows(None).rows
+        every, _ = Entries(self._snapshot, self._snapshot.lines).rows(None)
         return {
             row: files
             for row, files in every.items()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -20,8 +19,6 @@ from registry_tool.store.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from registry_tool.records.explain import Problem, ProblemKind
-
-_DUPLICATE = re.compile(r"duplicate key", re.I)
 
 
 def read(snapshot: Snapshot) -> tuple[Context | None, dict[str, list[Problem]]]:
@@ -62,7 +59,7 @@ def _problem(error: InputError, kind: ProblemKind = "schema") -> Problem:
     # Imported here and below: nothing needs it in a registry that is in order.
     from registry_tool.records.explain import Problem
 
-    if _DUPLICATE.search(error.message):
+    if "duplicate key" in error.message.lower():
         kind = "duplicate"
     elif error.message.startswith("not YAML"):
         kind = "unreadable"

@@ -13,19 +13,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from registry_tool.records.verdict import Attempt, Output, StoredLog, Verdict
 from registry_tool.rules.views import VerdictView
 
-_DEVICES = (
-    re.compile(rb"Detected NPU device: *(\S+)"),
-    re.compile(rb"Target device from AIR_TARGET_DEVICE: *(\S+)"),
-)
-_EMULATED_LINE = re.compile(rb"^Emulated target .*$", re.M)
+_DEVICES = (rb"Detected NPU device: *(\S+)", rb"Target device from AIR_TARGET_DEVICE: *(\S+)")
+_EMULATED_LINE = rb"(?m)^Emulated target .*$"
 _EMULATOR = "registry_tool.emulator"
 
 
 def disagreements(view: VerdictView) -> list[str]:
     """How the log of the deciding run differs from what the verdict says was printed."""
     attempts = view.verdict.attempts
-    if not attempts or not view.elements or view.verdict.kind != "harness":
+    if not attempts or not view.elements or view.verdict.kind == "imported":
         return []
+    if view.verdict.kind == "diagnosis":
+        return _layers_disagree(view)
     log, err = (view.files[stored.name] for stored in (attempts[-1].log, attempts[-1].err))
     if _reads_back_plainly(view.verdict, log, err, view.elements):
         return []
@@ -35,7 +34,23 @@ def disagreements(view: VerdictView) -> list[str]:
     return artifact.read_back(view.verdict, log, err, view.elements)
 
 
-_N = rb"([0-9.]+(?:e[+-][0-9]+)?)"
+def _layers_disagree(view: VerdictView) -> list[str]:
+    """The same for the layers of a diagnosis, which prints a pass whatever it finds."""
+    from registry_tool.verifier.harness_log import parse
+    from registry_tool.verifier.judge import Request, judge
+
+    run, verdict = view.verdict.attempts[-1], view.verdict
+    wanted = Request(mode="diagnosis", target=verdict.subject.target)
+    errors = parse(view.files[run.err.name])
+    facts = parse(view.files[run.log.name])
+    judgement = judge(facts, run.exit_status, run.timed_out, wanted, errors)
+    if judgement.status == verdict.status:
+        return []
+    why = f" ({judgement.reason})" if judgement.reason else ""
+    return [f"the log reads as {judgement.status}{why}, the verdict says {verdict.status}"]
+
+
+_N = rb"([0-9]+(?:\.[0-9]+)?(?:e[+-][0-9]+)?)"
 _OUTPUT = re.compile(
     rb"\[precision\] Output ([0-9]+) \(([0-9]+) elements\): mean_rel_L1=" + _N
     + rb" \| rel_err max=" + _N + rb" \| abs_err max=" + _N + rb" \| rtol=" + _N + rb" atol=" + _N
@@ -99,7 +114,8 @@ def expected_run_id(view: VerdictView) -> str:
     # What is digested has zeros where the run id stands now, in its file names too.
     started = verdict.attempts[0].started if verdict.attempts else ""
     unnamed = view.data.replace(verdict.run_id.encode(), _NO_RUN_ID)
-    name = f"{_COMPACT.sub('', started)}-{hashlib.sha256(unnamed).hexdigest()[:8]}"
+    moment = started.replace("-", "").replace(":", "")
+    name = f"{moment}-{hashlib.sha256(unnamed).hexdigest()[:8]}"
     if name == verdict.run_id or not verdict.attempts:
         return verdict.run_id
     from registry_tool.verifier import artifact
@@ -108,7 +124,6 @@ def expected_run_id(view: VerdictView) -> str:
 
 
 _NO_RUN_ID = b"00000000T000000Z-00000000"
-_COMPACT = re.compile("[-:]")
 
 
 def other_command(view: VerdictView) -> str | None:
@@ -116,20 +131,23 @@ def other_command(view: VerdictView) -> str | None:
     subject, spec = view.verdict.subject, view.spec
     if not view.verdict.attempts or spec is None:
         return None
-    command = view.verdict.attempts[-1].command
+    command = " ".join([*view.verdict.attempts[-1].command, ""])
     if _EMULATOR not in command:
         return None
-    wanted = [subject.kernel, *_pairs(subject.shape)]
-    wanted += [subject.variant] if subject.variant else []
-    wanted += [",".join(_pairs(subject.tile))] if subject.tile else []
-    wanted += ["x".join(map(str, subject.herd))]
-    for word in wanted:
-        if word not in command:
-            return f"{word!r} is not in it"
-    own = [word for word in command if ".py:" in word]
-    if own and own[0] != f"kernels/{spec.emulator}":
-        return f"it runs {own[0]}, the kernel's page names {spec.emulator}"
+    wanted = [f" {_EMULATOR} {' '.join([subject.kernel, *_pairs(subject.shape)])} "]
+    wanted += [f" --variant {subject.variant} "] if subject.variant else []
+    wanted += [f" --tile {','.join(_pairs(subject.tile))} "] if subject.tile else []
+    wanted += [f" --herd {'x'.join(map(str, subject.herd))} "]
+    for words in wanted:
+        if words not in command:
+            return f"{words.strip()!r} is not in it"
+    own = re.search(_OWN_EMULATOR, command) if ".py:" in command else None
+    if own is not None and own[1] != f"kernels/{spec.emulator}":
+        return f"it runs {own[1]}, the kernel's page names {spec.emulator}"
     return None
+
+
+_OWN_EMULATOR = r"(\S+\.py:\S+)"
 
 
 def _pairs(sizes: Mapping[str, int]) -> list[str]:
@@ -138,6 +156,11 @@ def _pairs(sizes: Mapping[str, int]) -> list[str]:
 
 def stored_wrong(stored: StoredLog, data: bytes) -> str | None:
     """Why ``data`` is not the stream that the verdict names, or None."""
+    if stored.excerpt_sha256 is not None:
+        from registry_tool.verifier.artifact import STORED_WHOLE
+
+        if stored.size <= STORED_WHOLE:
+            return f"only an excerpt is stored of {stored.size} bytes, which would fit"
     wanted = stored.excerpt_sha256 or stored.sha256
     found = hashlib.sha256(data).hexdigest()
     if found != wanted:
@@ -154,14 +177,19 @@ def contradictions(verdict: Verdict, elements: Sequence[int]) -> Iterator[tuple[
     """
     if verdict.reason is not None:
         yield "/reason", f"it gives a reason why it is none: {verdict.reason}"
-    if verdict.kind == "harness" and not verdict.attempts:
+    if verdict.kind == "imported":
+        yield "/kind", "it was imported: nobody ran it"
+        return
+    if not verdict.attempts:
         yield "/attempts", "it names no run"
     if verdict.attempts:
         yield from _run(verdict.attempts[-1], f"/attempts/{len(verdict.attempts) - 1}", "its run")
     if verdict.profile is not None and verdict.performance is not None:
         yield from _run(verdict.profile, "/profile", "its timing run")
-    if verdict.kind != "diagnosis":
+    if verdict.kind == "harness":
         yield from _outputs(verdict.outputs, elements)
+    elif verdict.outputs:
+        yield "/outputs", "a diagnosis has no figures of outputs"
 
 
 def _run(run: Attempt, pointer: str, name: str) -> Iterator[tuple[str, str]]:
@@ -213,7 +241,7 @@ def emulation_marks(view: VerdictView) -> Iterator[tuple[str, str]]:
     device = verdict.environment.device.value
     if device is not None and device.endswith("-emu"):
         yield "/environment/device/value", f"its device is {device}"
-    line = _EMULATED_LINE.search(view.log or b"")
+    line = re.search(_EMULATED_LINE, view.log or b"")
     if line is not None:
         text = line[0].decode("utf-8", "replace").strip()
         yield "/attempts", f"its log says {text!r}"
@@ -221,5 +249,5 @@ def emulation_marks(view: VerdictView) -> Iterator[tuple[str, str]]:
 
 def devices(log: bytes) -> list[str]:
     """The names of devices that a log prints, each once."""
-    found = [name for pattern in _DEVICES for name in pattern.findall(log)]
+    found = [name for pattern in _DEVICES for name in re.findall(pattern, log)]
     return [name.decode("utf-8", "replace") for name in dict.fromkeys(found)]

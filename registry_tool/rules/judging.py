@@ -75,7 +75,7 @@ def place(rule: Rule, complaint: Complaint, site: Site) -> Finding:
 
         line = line_of(site.files[path], complaint.pointer) if path in site.files else 1
     words = {"FILE": path, "ROW": site.row or "ROW", "VERIFY": _verify(site.subject)}
-    fix = _PLACEHOLDER.sub(lambda match: words[match[0]], complaint.fix or rule.fix)
+    fix = re.sub(_PLACEHOLDER, lambda match: words[match[0]], complaint.fix or rule.fix)
     return Finding(
         rule=rule.id,
         severity=complaint.severity or rule.severity,
@@ -88,7 +88,7 @@ def place(rule: Rule, complaint: Complaint, site: Site) -> Finding:
     )
 
 
-_PLACEHOLDER = re.compile(r"\b(?:FILE|ROW|VERIFY)\b")
+_PLACEHOLDER = r"\b(?:FILE|ROW|VERIFY)\b"
 
 
 def complain(rule: str, complaint: Complaint, path: str) -> Finding:
@@ -252,7 +252,7 @@ def _standing(record: Record, path: str, name: str, data: bytes) -> Iterator[Sta
     for index, waiver in enumerate(record.waivers):
         rule = BY_ID.get(waiver.rule)
         yield Standing(
-            index=index,
+            number=index,
             rule=waiver.rule,
             expires=waiver.expires,
             line=line_of(data, f"/waivers/{index}"),

@@ -2,35 +2,42 @@
 
 from __future__ import annotations
 
-import re
 from typing import Literal
 
 PathKind = Literal[
     "policy", "spec", "model", "record", "verdict", "log", "page", "generated", "other"
 ]
 
-_KINDS: tuple[tuple[PathKind, re.Pattern[str]], ...] = (
-    ("record", re.compile(r"records/[^/]+/[^/]+/[^/]+\.json")),
-    ("verdict", re.compile(r"verdicts/[^/]+/[^/]+/[^/]+/[^/]+\.json")),
-    ("log", re.compile(r"verdicts/[^/]+/[^/]+/[^/]+/[^/]+\.(?:log|err)")),
-    ("policy", re.compile(r"registry\.yaml")),
-    ("spec", re.compile(r"kernels/[^/]+\.yaml")),
-    ("model", re.compile(r"models/[^/]+\.json")),
-    ("page", re.compile(r"supported_kernels\.md|details/(?:[^/]+/)?[^/]+\.md")),
-    ("generated", re.compile(r"details/(?:[^/]+/)?[^/]+\.json|schemas/.*|registry_lookup\.py")),
-)
+_STREAMS = (".log", ".err")
 
 
 def kind_of(path: str) -> PathKind:
     """What a path of the registry holds, by its name."""
-    return next((kind for kind, pattern in _KINDS if pattern.fullmatch(path)), "other")
+    folder, *below = path.split("/")
+    if row_of(path) is not None:
+        if folder == "records":
+            return "record"
+        return "log" if path.endswith(_STREAMS) else "verdict"
+    if path == "registry.yaml":
+        return "policy"
+    if folder == "kernels" and len(below) == 1 and path.endswith(".yaml"):
+        return "spec"
+    if folder == "models" and len(below) == 1 and path.endswith(".json"):
+        return "model"
+    in_details = folder == "details" and len(below) in (1, 2)
+    if path == "supported_kernels.md" or (in_details and path.endswith(".md")):
+        return "page"
+    if path == "registry_lookup.py" or folder == "schemas":
+        return "generated"
+    return "generated" if in_details and path.endswith(".json") else "other"
 
 
 def row_of(path: str) -> str | None:
     """The row (``target/kernel/key``) that a file below records/ or verdicts/ belongs to."""
-    parts = path.split("/")
-    if parts[0] == "records" and len(parts) == 4 and path.endswith(".json"):
-        return path[8:-5]
-    if parts[0] == "verdicts" and len(parts) == 5 and path.endswith((".json", ".log", ".err")):
-        return f"{parts[1]}/{parts[2]}/{parts[3]}"
+    if path.startswith("records/"):
+        row = path[8:-5] if path.endswith(".json") else ""
+        return row if row.count("/") == 2 and "//" not in path else None
+    if path.startswith("verdicts/") and path.endswith((".json", *_STREAMS)):
+        row, _, _ = path[9:].rpartition("/")
+        return row if row.count("/") == 2 and "//" not in path else None
     return None

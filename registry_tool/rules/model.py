@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 if TYPE_CHECKING:
     from registry_tool.rules.views import (
@@ -28,8 +28,7 @@ WAIVABLE_TEXT: dict[Waivable, str] = {
 }
 
 
-@dataclass(frozen=True)
-class Complaint:
+class Complaint(NamedTuple):
     """What a rule says about one place; `Finding` adds which rule and which row.
 
     ``pointer`` is an RFC 6901 pointer into the file, from which its line is found unless ``line``
@@ -44,8 +43,7 @@ class Complaint:
     severity: Severity | None = None
 
 
-@dataclass(frozen=True)
-class Finding:
+class Finding(NamedTuple):
     """A rule's complaint, placed: ``path`` is relative to the registry's root."""
 
     rule: str
@@ -59,7 +57,7 @@ class Finding:
 
     def as_json(self) -> dict[str, Any]:
         """The finding in the stable JSON form."""
-        return dict(self.__dict__)
+        return self._asdict()
 
 
 Complaints = Iterable[Complaint]
@@ -89,8 +87,7 @@ class Rule:
     on_change: Callable[[ChangeView], Complaints] | None = None
 
 
-@dataclass(frozen=True)
-class Report:
+class Report(NamedTuple):
     """The answer of a check: what was found, over how many records, in how many seconds."""
 
     findings: tuple[Finding, ...]

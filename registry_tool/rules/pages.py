@@ -21,7 +21,8 @@ from registry_tool.records.spec import KernelSpec
 from registry_tool.rules.judging import complain, judge_page
 from registry_tool.rules.layout import kind_of
 from registry_tool.rules.model import Complaint, Finding
-from registry_tool.rules.views import Context, PageView
+from registry_tool.rules.tables import page_view
+from registry_tool.rules.views import Context
 from registry_tool.store.cache import Cache
 from registry_tool.store.registry import Registry
 from registry_tool.store.snapshot import Snapshot
@@ -216,7 +217,7 @@ class Pages:
     def _page(self, shown: Shown, path: str, page: Page, keys: Collection[int] = (0,)) -> None:
         around = self._registry.snapshot
         existing = around.read(path) if path in around.oids else None
-        findings = judge_page(PageView(path, existing, page, list(keys)))
+        findings = judge_page(page_view(path, existing, page, list(keys)))
         shown.pages.pop(path, None)
         if findings:
             shown.pages[path] = findings

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, astuple, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from threading import Thread
 
 from registry_tool.rules import context as contexts
 from registry_tool.rules.against_base import judge_change
@@ -11,38 +12,41 @@ from registry_tool.rules.entries import Entries, Files, place_of
 from registry_tool.rules.judging import judge_file, judge_path, read_file
 from registry_tool.rules.layout import kind_of, row_of
 from registry_tool.rules.model import Finding
-from registry_tool.rules.pages import Pages, Shown, Source
+from registry_tool.rules.pages import Pages, Place, Shown, Source
 from registry_tool.rules.rows import judge_rows
-from registry_tool.rules.state import FindingFields, State
+from registry_tool.rules.state import FieldValues, State, deviations_of
 from registry_tool.rules.views import FileView, PathView
 from registry_tool.store.cache import Cache
-from registry_tool.store.snapshot import Snapshot
+from registry_tool.store.snapshot import OWN, Snapshot
 from registry_tool.tables.rows import Row
+
+AROUND = tuple(name for name in OWN if name not in ("records", "verdicts"))
 
 
 def rejudge(
-    snapshot: Snapshot, known: State | None, changes: int, cache: Cache, tool: str
+    snapshot: Snapshot,
+    known: State | None,
+    touched: set[str] | None,
+    changes: int,
+    cache: Cache,
+    tool: str,
+    reader: Thread,
 ) -> State:
-    """The state of ``snapshot``, from what ``known`` says of the entries that are the same."""
-    touched: set[str] | None = None
-    if known is not None:
-        touched = _touched(snapshot, known)
-        if any(map(_changes_everything, touched)):
-            known = touched = None
+    """The state of ``snapshot``, from what ``known`` says of the paths that were not ``touched``.
+
+    Without either, everything is judged. ``reader`` may still read the files into memory.
+    """
+    if known is None or touched is None or any(map(_changes_everything, touched)):
+        known = touched = None
     work = _Work(snapshot, cache, tool, known, touched)
     work.state.changes = changes
+    if reader.ident is not None:
+        reader.join()
     work.judge_rows()
     work.judge_around()
     work.judge_pages()
     work.judge_change()
     return work.state
-
-
-def _touched(snapshot: Snapshot, known: State) -> set[str]:
-    """The paths whose entries differ."""
-    now, before = set(snapshot.lines), set(known.lines)
-    prefix = len(snapshot.repository.prefix) if snapshot.repository else 0
-    return {line[line.index("\t") + 1 + prefix :] for line in now ^ before}
 
 
 def _changes_everything(path: str) -> bool:
@@ -65,12 +69,24 @@ class _Work:
         self._cache = cache
         self._tool = tool
         self._touched = touched
-        self._entries = Entries(snapshot)
+        self._entries = Entries(snapshot, self._lines())
         self._context, self._problems = contexts.read(self._entries.around)
         self._judged: dict[str, Row | None] = {}
         self._strays: list[str] = []
-        self.state = State(tool) if known is None else replace(known, lines=(), change=[])
-        self.state.lines, self.state.base = snapshot.lines, snapshot.base
+        self._records: dict[Place, Files] = {}
+        self.state = State(tool) if known is None else replace(known, change=[])
+        self.state.anchor, self.state.base = snapshot.anchor, snapshot.base
+        self.state.deviations = deviations_of(snapshot.deviations)
+
+    def _lines(self) -> Sequence[str]:
+        """The entries that this check looks at."""
+        wanted = self._wanted
+        if wanted is None or self._touched is None:
+            return self._snapshot.lines
+        apart = [path for path in self._touched if row_of(path) is None]
+        rows = [name for row in wanted for name in (f"records/{row}.json", f"verdicts/{row}")]
+        places = [f"records/{'/'.join(place)}" for place in set(map(place_of, wanted))]
+        return self._snapshot.below([*AROUND, *sorted({*apart, *rows, *places})])
 
     @property
     def _wanted(self) -> set[str] | None:
@@ -83,25 +99,40 @@ class _Work:
         wanted = self._wanted
         if wanted is not None and not wanted:
             return
-        grouped = self._entries.rows(wanted)
-        self._strays = grouped.strays
-        for row in grouped.rows:
+        rows, self._strays = self._entries.rows(wanted)
+        for row in rows:
             self.state.rows.pop(row, None)
             self.state.waivers.pop(row, None)
-        self._count(grouped.rows)
-        for answer in judge_rows(self._snapshot, grouped.rows, self._context):
+        if wanted is None:
+            self._sort(rows)
+        self._count(rows)
+        for answer in judge_rows(self._snapshot, rows, self._context):
             self._judged[f"records/{answer.row}.json"] = answer.shown
             self._keep(self.state.rows, answer.row, answer.findings)
             if answer.waivers:
-                self.state.waivers[answer.row] = [asdict(waiver) for waiver in answer.waivers]
+                self.state.waivers[answer.row] = [list(waiver) for waiver in answer.waivers]
+
+    def _sort(self, rows: Mapping[str, Files]) -> None:
+        """Keep the records by place, so that nobody looks through all entries for each."""
+        for row, files in rows.items():
+            path = f"records/{row}.json"
+            if path in files:
+                self._records.setdefault(place_of(row), {})[path] = files[path]
+
+    def _records_of(self, place: Place) -> Files:
+        if self._touched is None:
+            return self._records.get(place, {})
+        if place in set(map(place_of, self._wanted or ())):
+            return self._entries.records_of(*place)
+        lines = self._snapshot.below([f"records/{'/'.join(place)}"])
+        return Entries(self._snapshot, lines).records_of(*place)
 
     def _count(self, rows: Mapping[str, Files]) -> None:
         """Count records anew in every place that has one of ``rows``."""
         if self._touched is None:
-            for row, files in rows.items():
-                if f"records/{row}.json" in files:
-                    name = "/".join(place_of(row))
-                    self.state.records[name] = self.state.records.get(name, 0) + 1
+            self.state.records = {
+                "/".join(place): len(files) for place, files in self._records.items()
+            }
             return
         for target, kernel in set(map(place_of, rows)):
             number = len(self._entries.records_of(target, kernel))
@@ -159,7 +190,7 @@ class _Work:
         if wanted is not None:
             places = set(map(place_of, wanted))
         source = Source(
-            lambda place: self._entries.records_of(*place),
+            self._records_of,
             self._judged,
             lambda entries: dict(self._snapshot.stream(entries)),
         )
@@ -177,13 +208,11 @@ class _Work:
             failing = {
                 row for row, some in self.state.rows.items() if any(f[1] == "error" for f in some)
             }
-            findings = judge_change(self._snapshot, self._entries, self._context, failing)
+            findings = judge_change(self._snapshot, self._context, failing)
             self.state.change = _fields(findings)
 
     @staticmethod
-    def _keep(
-        group: dict[str, list[FindingFields]], name: str, findings: Iterable[Finding]
-    ) -> None:
+    def _keep(group: dict[str, list[FieldValues]], name: str, findings: Iterable[Finding]) -> None:
         fields = _fields(findings)
         group.pop(name, None)
         if fields:
@@ -200,5 +229,5 @@ def _path_view(line: str, path: str) -> PathView:
     )
 
 
-def _fields(findings: Iterable[Finding]) -> list[FindingFields]:
-    return [list(astuple(finding)) for finding in findings]
+def _fields(findings: Iterable[Finding]) -> list[FieldValues]:
+    return [list(finding) for finding in findings]

@@ -38,15 +38,19 @@ def judge_rows(
 ) -> Iterator[Answer]:
     """The answer for each of ``rows``."""
     judge = _Judge(snapshot, context)
-    parts = _parts(rows, _processes(len(rows)))
-    with_answers = [_started(judge, part) for part in parts[1:]]
+    # What is made once, for the first row, is then there in every process. It has a git of its
+    # own, which has ended: a fork would keep the pipe of a running one open.
+    yield from judge(_part(rows, 0, len(rows)))
+    number = _processes(len(rows))
+    own, *others = (_part(rows, 1 + first, number) for first in range(number))
+    helpers = [_started(judge, part) for part in others]
     try:
-        yield from judge(parts[0])
-        for part, helper in zip(parts[1:], with_answers, strict=True):
-            answers = helper.answers()
-            yield from judge(part) if answers is None else answers
+        yield from judge(own)
+        for part, helper in zip(others, helpers, strict=True):
+            found = helper.answers()
+            yield from judge(part) if found is None else found
     finally:
-        for helper in with_answers:
+        for helper in helpers:
             helper.end()
 
 
@@ -57,9 +61,9 @@ def _processes(rows: int) -> int:
     return max(1, min(len(os.sched_getaffinity(0)), 4, rows // (_WORTH_A_PROCESS // 2)))
 
 
-def _parts(rows: Mapping[str, Files], number: int) -> list[dict[str, Files]]:
-    items, size = iter(rows.items()), -(-len(rows) // number)
-    return [dict(islice(items, size)) for _ in range(number)]
+def _part(rows: Mapping[str, Files], first: int, step: int) -> Mapping[str, Files]:
+    """Every ``step``-th row: those of one kernel follow each other, and are alike in effort."""
+    return dict(islice(rows.items(), first, None, max(1, step)))
 
 
 class _Judge:

@@ -1,11 +1,11 @@
-"""What the last check found, kept beside the entries that it looked at.
+"""What the last check found, and of which state.
 
-The next check looks only at entries that are not the same.
+A state is a commit and what deviates from it, so that the next check can be told what differs
+without a look at ten thousands of entries.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 import zlib
@@ -18,17 +18,19 @@ from registry_tool import __version__
 from registry_tool.store.cache import Cache
 from registry_tool.store.git import Change
 
-NAME = "check-state"
+NAME = "check-state.json"
 _PACKAGE = Path(__file__).resolve().parent.parent
 _READ_BY_RULES = ("", "kernels", "planning", "records", "rules", "store", "tables", "verifier")
 
-FindingFields = list[Any]
+FieldValues = list[Any]
+"""A finding or a waiver, field by field."""
 
 
 @dataclass
 class State:
-    """The entries that were judged, and what was found.
+    """The state that was judged, and what was found.
 
+    It is that of the commit ``anchor`` but for the ``deviations`` (see `snapshot.Deviations`).
     ``records`` counts the rows by ``target/kernel``. ``rows`` holds findings by row and ``waivers``
     the rows' waivers, ``paths`` findings about other files, ``pages`` those about what generated
     files show, ``change`` those about the change from ``base``; what has no findings is in none of
@@ -36,39 +38,41 @@ class State:
     """
 
     tool: str
-    lines: Sequence[str] = ()
+    anchor: str | None = None
+    deviations: dict[str, tuple[str, str]] = field(default_factory=dict)
     base: str | None = None
     changes: int = 0
     records: dict[str, int] = field(default_factory=dict)
-    rows: dict[str, list[FindingFields]] = field(default_factory=dict)
-    waivers: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
-    paths: dict[str, list[FindingFields]] = field(default_factory=dict)
-    pages: dict[str, list[FindingFields]] = field(default_factory=dict)
-    change: list[FindingFields] = field(default_factory=list)
+    rows: dict[str, list[FieldValues]] = field(default_factory=dict)
+    waivers: dict[str, list[FieldValues]] = field(default_factory=dict)
+    paths: dict[str, list[FieldValues]] = field(default_factory=dict)
+    pages: dict[str, list[FieldValues]] = field(default_factory=dict)
+    change: list[FieldValues] = field(default_factory=list)
     summaries: dict[str, dict[str, Any]] = field(default_factory=dict)
     unshown: list[str] = field(default_factory=list)
 
 
 def load(cache: Cache, tool: str) -> State | None:
     """The state that ``tool`` kept, or None if there is none that can be used."""
-    data = cache.load_bytes(NAME)
-    if data is None:
+    fields = cache.load(NAME)
+    if not isinstance(fields, dict) or fields.get("tool") != tool:
         return None
-    first, _, lines = data.partition(b"\n")
     try:
-        fields = json.loads(first)
-        if fields["tool"] != tool:
-            return None
-        return State(**fields, lines=os.fsdecode(lines).split("\0") if lines else [])
-    except (ValueError, KeyError, TypeError):
+        state = State(**fields)
+        state.deviations = {path: (was, now) for path, (was, now) in state.deviations.items()}
+    except (TypeError, ValueError):
         return None
+    return state
 
 
 def save(cache: Cache, state: State) -> None:
     """Keep ``state`` for the next check."""
-    fields = {name: value for name, value in state.__dict__.items() if name != "lines"}
-    first = json.dumps(fields, separators=(",", ":")).encode()
-    cache.save_bytes(NAME, first + b"\n" + os.fsencode("\0".join(state.lines)))
+    cache.save(NAME, state.__dict__)
+
+
+def deviations_of(changes: Sequence[Change]) -> dict[str, tuple[str, str]]:
+    """The deviations of a state as it is kept."""
+    return {change.path: (change.before, change.after) for change in changes}
 
 
 def digest_of(changes: Sequence[Change]) -> int:

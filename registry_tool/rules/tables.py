@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Sequence
 
 from registry_tool.rules.model import Complaint, Rule
 from registry_tool.rules.views import PageView
 from registry_tool.tables import document
 from registry_tool.tables.document import Region, TableError
-from registry_tool.tables.render import MarkedPage, WholeFile
+from registry_tool.tables.render import MarkedPage, Page, WholeFile
 
 _RENDER = "registry-tool render"
 
 
-def _regions(page: PageView) -> list[Region]:
-    """The regions of the page as it is; none if its markers are broken."""
-    if page.existing is None or not isinstance(page.generated, MarkedPage):
-        return []
-    try:
-        return document.regions(page.existing)
-    except TableError:
-        return []
+def page_view(
+    path: str, existing: bytes | None, generated: Page, key_columns: Sequence[int] = (0,)
+) -> PageView:
+    """The view of a generated file; its regions are looked for once."""
+    regions: list[Region] = []
+    if existing is not None and isinstance(generated, MarkedPage):
+        # Broken markers are KR303's affair.
+        with contextlib.suppress(TableError):
+            regions = document.regions(existing)
+    return PageView(path, existing, generated, regions, key_columns)
 
 
 def _stale(page: PageView) -> Iterator[Complaint]:
@@ -32,7 +35,7 @@ def _stale(page: PageView) -> Iterator[Complaint]:
             line, words = _difference(page.existing, wanted)
             yield Complaint(f"it is not what the rows render to: {words}", line=line)
     else:
-        for region in _regions(page):
+        for region in page.regions:
             wanted = page.generated.regions.get(region.name, region.text)
             if region.text != wanted and not region.edited:
                 line, words = _difference(region.text, wanted)
@@ -43,7 +46,7 @@ def _stale(page: PageView) -> Iterator[Complaint]:
 
 
 def _edited(page: PageView) -> Iterator[Complaint]:
-    for region in _regions(page):
+    for region in page.regions:
         assert isinstance(page.generated, MarkedPage)
         wanted = page.generated.regions.get(region.name)
         if region.edited and region.text != wanted:
@@ -60,7 +63,9 @@ def _edited(page: PageView) -> Iterator[Complaint]:
 
 
 def _broken(page: PageView) -> Iterator[Complaint]:
-    if page.existing is not None and isinstance(page.generated, MarkedPage):
+    if page.existing is None or not isinstance(page.generated, MarkedPage):
+        return
+    if [region.name for region in page.regions] != list(page.generated.regions):
         try:
             page.generated.on(page.existing, page.path)
         except TableError as error:
@@ -68,7 +73,7 @@ def _broken(page: PageView) -> Iterator[Complaint]:
 
 
 def _shown_twice(page: PageView) -> Iterator[Complaint]:
-    for region in _regions(page):
+    for region in page.regions:
         assert isinstance(page.generated, MarkedPage)
         if region.text == page.generated.regions.get(region.name):
             continue

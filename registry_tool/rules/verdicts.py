@@ -175,7 +175,7 @@ def _same_numbers(row: RowView) -> Iterator[Complaint]:
 
 def _log_unedited(view: VerdictView) -> Iterator[Complaint]:
     folder = view.path.rpartition("/")[0]
-    if view.verdict.kind == "harness":
+    if view.verdict.kind != "imported":
         wanted = expected_run_id(view)
         if wanted != view.verdict.run_id:
             yield Complaint(f"its content gives the run id {wanted}: it was edited", "/run_id")

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from registry_tool.records.verdict import Band
     from registry_tool.rules.layout import PathKind
     from registry_tool.store.git import Change
+    from registry_tool.tables.document import Region
     from registry_tool.tables.render import Page
 
 
@@ -168,10 +169,12 @@ class ChangeView(Struct, frozen=True):
 class PageView(Struct, frozen=True):
     """A generated file: what stands there (None: nothing), and what the rows render to.
 
-    ``key_columns`` are the columns of its table that say which row a line shows.
+    ``regions`` are those of a page with sound markers, ``key_columns`` the columns of its table
+    that say which row a line shows.
     """
 
     path: str
     existing: bytes | None
     generated: Page
+    regions: Sequence[Region]
     key_columns: Sequence[int] = (0,)

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from typing import NamedTuple
 
 from registry_tool.rules.model import Finding, Severity, Waivable
 
 
-@dataclass(frozen=True)
-class Standing:
-    """A row's waiver, with what the rule allows and what kind of verdict the row has."""
+class Standing(NamedTuple):
+    """A row's waiver, with what its rule allows and what kind of verdict the row has.
 
-    index: int
+    ``number`` is its place among the waivers of the record.
+    """
+
+    number: int
     rule: str
     expires: str
     line: int
@@ -21,10 +22,6 @@ class Standing:
     row: str
     kind: str
     waivable: Waivable | None
-
-    def as_json(self) -> dict[str, Any]:
-        """The form in which the state keeps it."""
-        return asdict(self)
 
     def covers(self, finding: Finding) -> bool:
         """Whether it silences ``finding``, as long as it holds."""
@@ -64,7 +61,7 @@ def _about(waiver: Standing, severity: Severity, message: str) -> Finding:
         severity=severity,
         path=waiver.path,
         line=waiver.line,
-        pointer=f"/waivers/{waiver.index}",
+        pointer=f"/waivers/{waiver.number}",
         record=waiver.row,
         message=message,
         fix="settle the complaint itself, and remove the waiver",

@@ -13,7 +13,7 @@ import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, NamedTuple
 
 from registry_tool.errors import GitError
 
@@ -21,8 +21,7 @@ _ARGUMENTS = 500
 """Paths per command line."""
 
 
-@dataclass(frozen=True)
-class Change:
+class Change(NamedTuple):
     """One path that differs between two states; an oid of zeros means that it is not there."""
 
     path: str
@@ -55,8 +54,7 @@ class Change:
         return f"{self.new_mode} {self.new_oid}" if self.is_there else ""
 
 
-@dataclass(frozen=True)
-class Commit:
+class Commit(NamedTuple):
     """One commit with the paths that it changed, newest first in a log."""
 
     oid: str

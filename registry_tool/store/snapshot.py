@@ -5,14 +5,17 @@ A snapshot knows every path with its blob id and hands out bytes; what they mean
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Literal
 
+from registry_tool.errors import GitError
 from registry_tool.store import git
 from registry_tool.store.files import TEMPORARY_SUFFIX
 from registry_tool.store.git import Change, Repository
@@ -36,39 +39,49 @@ OWN = (
 
 NOTHING = "0" * 40
 _REGULAR = ("100644", "100755")
+_ARGUMENTS = 500
+"""Names up to which git is asked for these alone."""
+
+Deviations = Mapping[str, tuple[str, str]]
+"""Path to what stands there in a commit, and what does in a state that goes on from it."""
 
 
 @dataclass(frozen=True)
 class Snapshot:
     """Paths (relative to the registry's root) with blob ids, and a way to their bytes.
 
-    ``lines`` are the entries as `git ls-files -s` writes them, parsed when a path is asked for: a
-    check that finds the lines of the last one needs no more of them. ``base`` is the commit that
-    this state is compared with (HEAD, or the revision's parent), and ``changes`` what differs from
-    it; without a base everything does.
+    The state is that of the commit ``anchor`` but for the ``deviations`` from it; git lists the
+    rest only if somebody asks. ``base`` is the commit that the state is compared with (HEAD, or
+    the revision's parent), and ``changes`` what differs from it; without a base everything does.
     """
 
     kind: Kind
     root: Path
-    lines: Sequence[str]
+    repository: Repository | None
+    anchor: str | None
+    deviations: Sequence[Change]
+    base: str | None
     changes: Sequence[Change]
-    repository: Repository | None = None
-    base: str | None = None
+    _listing: Callable[[Sequence[str]], Sequence[str]] = field(repr=False)
     _held: dict[str, bytes] = field(default_factory=dict, repr=False)
+
+    @cached_property
+    def lines(self) -> Sequence[str]:
+        """Every entry as `git ls-files -s` writes it, in the order of their paths."""
+        return self._listing(OWN)
+
+    def below(self, names: Sequence[str]) -> Sequence[str]:
+        """The entries below ``names`` (files or folders) alone."""
+        return self._listing(names) if len(names) <= _ARGUMENTS else self.lines
+
+    def narrowed(self, lines: Sequence[str]) -> Snapshot:
+        """The state as if it had no other entries than ``lines``."""
+        return replace(self, _listing=lambda names: lines)
 
     @cached_property
     def oids(self) -> Mapping[str, str]:
         """Path to blob id of every merged file; symbolic links and submodules are left out."""
-        if not self.lines:
-            return {}
-        # Mode and object id have the same length in every line.
-        tab = self.lines[0].index("\t")
-        cut = tab + 1 + self._prefix
-        return {
-            line[cut:]: line[7 : tab - 2]
-            for line in self.lines
-            if line[tab - 1] == "0" and line.startswith(_REGULAR)
-        }
+        return _oids(self.lines, self._prefix)
 
     @cached_property
     def unmerged(self) -> tuple[str, ...]:
@@ -90,6 +103,33 @@ class Snapshot:
     def _prefix(self) -> int:
         return len(self.repository.prefix) if self.repository else 0
 
+    def differing_from(self, anchor: str | None, deviations: Deviations) -> set[str] | None:
+        """The paths that are not as in another state; None if nobody can tell any more."""
+        between: dict[str, Change] = {}
+        if anchor != self.anchor:
+            if anchor is None or self.anchor is None or self.repository is None:
+                return None
+            try:
+                changes = git.tree_changes(self.repository, anchor, self.anchor, OWN)
+            except GitError:
+                return None  # the other commit is gone
+            between = {change.path: change for change in changes}
+        mine = {change.path: (change.before, change.after) for change in self.deviations}
+        found = set()
+        for path in {*mine, *deviations, *between}:
+            there, here = "", ""
+            if path in between:
+                there, here = between[path].before, between[path].after
+            elif path in mine:
+                there = here = mine[path][0]
+            else:
+                there = here = deviations[path][0]
+            if (deviations[path][1] if path in deviations else there) != (
+                mine[path][1] if path in mine else here
+            ):
+                found.add(path)
+        return found
+
     def read(self, path: str) -> bytes:
         """The bytes of ``path``; raises KeyError if the state does not hold it."""
         return self.read_many([path])[path]
@@ -104,37 +144,66 @@ class Snapshot:
 
     def stream(self, entries: Iterable[tuple[str, str]]) -> Iterator[tuple[str, bytes]]:
         """The path of each (path, blob id) with its bytes, which are kept nowhere."""
-        wanted = list(entries)
-        unread = [oid for _, oid in wanted if oid not in self._held]
+        # Most harnesses print nothing to standard error: a quarter of a registry's files are empty.
+        algorithm = self.repository.object_format if self.repository else "sha1"
+        self._held.setdefault(blob_oid(b"", algorithm), b"")
+        # What is held is settled now: more may be held before the last one is handed out.
+        wanted = [(path, oid, self._held.get(oid)) for path, oid in entries]
+        unread = [oid for _, oid, data in wanted if data is None]
         fetched = git.stream(self.repository, unread) if self.repository else iter(())
-        for path, oid in wanted:
-            yield path, self._held[oid] if oid in self._held else next(fetched)[1]
+        for path, _, data in wanted:
+            yield path, data if data is not None else next(fetched)[1]
 
-    def base_oids(self) -> dict[str, str]:
+    def hold(self) -> None:
+        """Read every file into memory; for a thread of its own, in good time."""
+        # Whoever asks for what could not be read is told then.
+        with contextlib.suppress(GitError):
+            for path, data in self.stream(self.oids.items()):
+                self._held[self.oids[path]] = data
+
+    def base_oids(self) -> Mapping[str, str]:
         """Path to blob id in ``base``."""
         if self.repository is None or self.base is None:
             return {}
-        lines = git.tree(self.repository, self.base, OWN)
-        return dict(Snapshot(self.kind, self.root, lines, (), self.repository).oids)
+        return _oids(git.tree(self.repository, self.base, OWN), self._prefix)
 
     def base_blobs(self, oids: Iterable[str]) -> dict[str, bytes]:
         """Blob id to bytes from the repository; empty without one."""
         return git.blobs(self.repository, oids) if self.repository is not None else {}
 
 
+def _oids(lines: Sequence[str], prefix: int) -> dict[str, str]:
+    if not lines:
+        return {}
+    # Mode and object id have the same length in every line.
+    tab = lines[0].index("\t")
+    cut = tab + 1 + prefix
+    return {
+        line[cut:]: line[7 : tab - 2]
+        for line in lines
+        if line[tab - 1] == "0" and line.startswith(_REGULAR)
+    }
+
+
 def of_index(root: Path) -> Snapshot:
     """What `git commit` is about to take: the index named by GIT_INDEX_FILE."""
     repository = git.require_repository(root)
-    lines, changes = git.staged_with_changes(repository, OWN)
+    changes = git.staged_changes(repository, OWN)
     # `git add -N` leaves an empty blob in the index; a commit does not take it.
     empty = blob_oid(b"", repository.object_format)
     added = [c.path for c in changes if c.status == "A" and c.new_oid == empty]
     promised = git.promised(repository, added) if added else set()
     if promised:
-        unwanted = {f"\t{repository.prefix}{path}" for path in promised}
-        lines = [line for line in lines if line[line.index("\t") :] not in unwanted]
         changes = [change for change in changes if change.path not in promised]
-    return Snapshot("index", root, lines, changes, repository, repository.head)
+
+    def listing(names: Sequence[str]) -> list[str]:
+        lines = git.staged(repository, names)
+        if not promised:
+            return lines
+        return [line for line in lines if _path(line, repository) not in promised]
+
+    head = repository.head
+    return Snapshot("index", root, repository, head, changes, head, changes, listing)
 
 
 def of_revision(root: Path, revision: str, base: str | None = None) -> Snapshot:
@@ -142,9 +211,9 @@ def of_revision(root: Path, revision: str, base: str | None = None) -> Snapshot:
     repository = git.require_repository(root)
     commit = git.resolve(repository, revision)
     before = git.resolve(repository, base) if base else git.first_parent(repository, commit)
-    lines = git.tree(repository, commit, OWN)
     changes = git.tree_changes(repository, before, commit, OWN)
-    return Snapshot("revision", root, lines, changes, repository, before)
+    listing = partial(git.tree, repository, commit)
+    return Snapshot("revision", root, repository, commit, (), before, changes, listing)
 
 
 def of_worktree(root: Path) -> Snapshot:
@@ -153,22 +222,74 @@ def of_worktree(root: Path) -> Snapshot:
     if repository is None:
         return _of_folder(root)
     git.refresh_index(repository)
-    staged, cached = git.staged_with_changes(repository, OWN)
+    cached = git.staged_changes(repository, OWN)
     differing, untracked = git.worktree_differences(repository, OWN)
-    index = Snapshot("index", root, staged, cached, repository)
+    staged = git.staged(repository, OWN)
     loose = differing | untracked
     held: dict[str, bytes] = {}
-    lines = [line for line in staged if _kept(line, repository.prefix, loose)]
-    lines += _taken(root, sorted(loose), held, repository)
-    before = {change.path: change.old_oid for change in cached}
-    state = Snapshot("worktree", root, lines, (), repository, repository.head, held)
-    changes = [
-        Change(path, old, new, "M")
-        for path in sorted(before.keys() | loose)
-        if (old := before.get(path, index.oids.get(path, NOTHING)))
-        != (new := state.oids.get(path, NOTHING))
+    # A line of a conflict stands for no file.
+    kept = [
+        line
+        for line in staged
+        if line[line.index("\t") - 1] != "0" or _path(line, repository) not in loose
     ]
-    return replace(state, changes=changes)
+    lines = sorted([*kept, *_taken(root, loose, held, repository)], key=_place)
+    changes = _changes(cached, staged, lines, loose, repository)
+
+    def listing(names: Sequence[str]) -> list[str]:
+        wanted = set(names)
+        below = tuple(f"{name}/" for name in names)
+        return [
+            line
+            for line in lines
+            if (path := _path(line, repository)) in wanted or path.startswith(below)
+        ]
+
+    head = repository.head
+    return Snapshot("worktree", root, repository, head, changes, head, changes, listing, held)
+
+
+def _changes(
+    cached: Sequence[Change],
+    staged: Sequence[str],
+    lines: Sequence[str],
+    loose: set[str],
+    repository: Repository,
+) -> list[Change]:
+    """How the files on disk differ from HEAD, where the index or the files differ at all."""
+    before = {change.path: (change.old_mode, change.old_oid) for change in cached}
+    touched = before.keys() | loose
+    index = _entries(staged, touched, repository)
+    disk = _entries(lines, touched, repository)
+    conflicts = {change.path for change in cached if change.status == "U"}
+    found = []
+    for path in sorted(touched):
+        old_mode, old = before.get(path) or index.get(path) or ("000000", NOTHING)
+        new_mode, new = disk.get(path, ("000000", NOTHING))
+        if path in conflicts:
+            found.append(Change(path, old, new, "U", old_mode, new_mode))
+        elif (old_mode, old) != (new_mode, new):
+            found.append(Change(path, old, new, "M", old_mode, new_mode))
+    return found
+
+
+def _entries(
+    lines: Sequence[str], wanted: AbstractSet[str], repository: Repository
+) -> dict[str, tuple[str, str]]:
+    """Path to mode and blob id of the ``wanted`` paths that are merged."""
+    return {
+        path: (line[:6], line[7 : line.index("\t") - 2])
+        for line in lines
+        if (path := _path(line, repository)) in wanted and line[line.index("\t") - 1] == "0"
+    }
+
+
+def _path(line: str, repository: Repository) -> str:
+    return line[line.index("\t") + 1 + len(repository.prefix) :]
+
+
+def _place(line: str) -> str:
+    return line.partition("\t")[2]
 
 
 def _of_folder(root: Path) -> Snapshot:
@@ -180,14 +301,8 @@ def _of_folder(root: Path) -> Snapshot:
         if path.is_symlink() or path.is_file()
     ]
     lines = _taken(root, sorted(paths), held, None)
-    state = Snapshot("worktree", root, lines, (), _held=held)
-    return replace(state, changes=[Change(p, NOTHING, oid, "A") for p, oid in state.oids.items()])
-
-
-def _kept(line: str, prefix: str, loose: set[str]) -> bool:
-    """Whether an index line stands for the file on disk too, or for a conflict."""
-    head, path = line.split("\t", 1)
-    return head[-1] != "0" or path[len(prefix) :] not in loose
+    changes = [Change(path, NOTHING, oid, "A") for path, oid in _oids(lines, 0).items()]
+    return Snapshot("worktree", root, None, None, changes, None, changes, lambda names: lines, held)
 
 
 def _taken(
@@ -201,12 +316,12 @@ def _taken(
     for path in paths:
         if path.endswith(TEMPORARY_SUFFIX) or "__pycache__/" in path:
             continue
-        mode = "100644"
         try:
             if (root / path).is_symlink():
                 mode, data = "120000", os.fsencode((root / path).readlink())
             else:
                 data = (root / path).read_bytes()
+                mode = "100755" if (root / path).stat().st_mode & 0o100 else "100644"
         except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
             continue
         oid = blob_oid(data, algorithm)
