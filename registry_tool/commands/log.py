@@ -46,8 +46,21 @@ def run(args: argparse.Namespace) -> int:
         shown = True
         say("\n".join(_lines(event)))
     if not shown:
+        _require_known(args.kernel, root)
         say("no commit has such a row" if args.kernel else "no commit has a row yet")
     return EXIT_OK
+
+
+def _require_known(kernel: str | None, root: Path) -> None:
+    """Raise UsageError for a kernel that the registry does not know."""
+    specs = registry.load(snapshot.of_worktree(root)).specs
+    if kernel is not None and kernel not in specs:
+        import difflib
+
+        names = {name.lower(): name for name in specs}
+        close = difflib.get_close_matches(kernel.lower(), names, 1)
+        hint = f"; did you mean {names[close[0]]}?" if close else f"; known are {', '.join(specs)}"
+        raise UsageError(f"unknown kernel {kernel!r}{hint}")
 
 
 def _wanted(args: argparse.Namespace, root: Path) -> Wanted:

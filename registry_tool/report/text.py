@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
@@ -33,7 +34,7 @@ def _finding(finding: Finding, way: str) -> Iterator[str]:
     path = f"{way}{finding.path}"
     warning = " (warning)" if finding.severity == "warning" else ""
     yield f"{path}:{finding.line}: {finding.rule}{warning} {finding.message}"
-    yield f"  fix: {finding.fix.replace(finding.path, path) if way else finding.fix}"
+    yield f"  fix: {finding.fix.replace(finding.path, shlex.quote(path))}"
 
 
 def _summary(report: Report) -> str:

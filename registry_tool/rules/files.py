@@ -38,6 +38,13 @@ def _problems(kind: ProblemKind) -> Callable[[FileView], Iterator[Complaint]]:
     return check
 
 
+def _formatting(file: FileView) -> Iterator[Complaint]:
+    # A verdict is evidence: nobody may rewrite it, fmt included.
+    fix = "git checkout HEAD -- FILE" if file.path.startswith("verdicts/") else None
+    for complaint in _problems("formatting")(file):
+        yield complaint._replace(fix=fix)
+
+
 def _schema(file: FileView) -> Iterator[Complaint]:
     for problem in file.problems:
         if problem.kind == "schema":
@@ -270,6 +277,6 @@ RULES = (
         rationale="One content has one form, so that a diff shows only what changed and a digest "
         "stands for the content.",
         fix=FMT,
-        on_file=_problems("formatting"),
+        on_file=_formatting,
     ),
 )

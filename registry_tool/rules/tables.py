@@ -144,7 +144,7 @@ RULES = (
         summary="A generated page, JSON file or shim is missing, or not what the rows render to.",
         rationale="Consumers read the tables, not the records; a table that lags behind shows "
         "figures that no row has any more.",
-        fix=f"{_RENDER} && git add supported_kernels.md details registry_lookup.py schemas",
+        fix=f"mend the rows first, if any is named above; then {_RENDER} (and git add FILE)",
         on_page=_stale,
     ),
     Rule(

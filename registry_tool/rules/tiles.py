@@ -55,14 +55,19 @@ def _target_or_reason(row: RowView) -> Iterator[Complaint]:
 _CLAIM = f"{COMPUTED}no legal herd"
 
 
+_GUIDELINE = "nothing must be done; registry-tool plan shows whether another tile keeps to it"
+
+
 def _constraints(row: RowView) -> Iterator[Complaint]:
     record, spec = row.record, row.spec
     if spec is None:
         return
     for broken in kernel.violations(spec, record.shape, record.variant, record.tile, record.herd):
-        yield Complaint(
-            f"{broken.id}: {broken.message}", "/tile", severity=None if broken.hard else "warning"
-        )
+        message = f"{broken.id}: {broken.message}"
+        if broken.hard:
+            yield Complaint(message, "/tile")
+        else:
+            yield Complaint(message, "/tile", severity="warning", fix=_GUIDELINE)
 
 
 RULES = (

@@ -392,7 +392,8 @@ RULES = (
         rationale="Whoever may change the measure together with the measured can pass anything. "
         "An override may only tighten; a page of the registry's own is loosened in a change of "
         "its own, which a reviewer can see.",
-        fix="take the edit of the page back; loosen it, with its reason, in a commit of its own",
+        fix="take the edit back; an override of a built-in page is never loosened, a page of the "
+        "registry's own only in a commit of its own, with the reason",
         on_file=loose_override,
         on_row=loose_at_row,
         on_change=loosened,
