@@ -53,7 +53,7 @@ def say_json(document: Any) -> None:
 
 def find(args: argparse.Namespace) -> Path:
     """The registry's root: --registry, or the nearest one from here upward."""
-    from registry_tool.store.registry import POLICY, find_root
+    from registry_tool.store.root import POLICY, find_root
 
     if args.registry is None:
         return find_root(Path.cwd())

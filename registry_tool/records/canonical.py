@@ -18,8 +18,8 @@ T = TypeVar("T", bound=Part)
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
-# msgspec writes 0.00001 and 1e-9 where repr writes 1e-05 and 1e-09; such numbers go the slow way.
-_FLOATS_WRITTEN_OTHERWISE = re.compile(rb" -?(?:0\.0000|[0-9.]+[eE])")
+# msgspec writes 0.00001 and 1e-9 where repr writes 1e-05 and 1e-09.
+_WRITTEN_OTHERWISE = re.compile(rb": (-?(?:0\.0000[0-9]+|[0-9.]+[eE][-+]?[0-9]+))(?=,?\n)")
 
 
 class NotCanonicalError(ValueError):
@@ -48,13 +48,14 @@ def decode(data: bytes, type_: type[T]) -> T:
     msgspec.DecodeError (also a ValueError) if it cannot be decoded; `explain` says where and why.
     """
     value: T = _decoder(type_).decode(data)
-    if _FLOATS_WRITTEN_OTHERWISE.search(data) is None:
-        fast = msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n"
-        if fast == data:
-            return value
-    if encode(value) != data:
+    fast = msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n"
+    if _WRITTEN_OTHERWISE.sub(_as_repr, fast) != data and encode(value) != data:
         raise NotCanonicalError("the file is not in canonical form")
     return value
+
+
+def _as_repr(match: re.Match[bytes]) -> bytes:
+    return b": " + repr(float(match[1])).encode()
 
 
 def decode_lenient(data: bytes, type_: type[T]) -> T:

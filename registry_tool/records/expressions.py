@@ -16,23 +16,13 @@ Names = Mapping[str, Value]
 _Node = Callable[[Names], "Value"]
 
 
-def _of_numbers(function: Callable[..., Value]) -> Callable[..., Value]:
-    # `*` and `%` of text repeat and format it: 'x' * 10**9 would take the machine's memory.
-    def compute(left: Value, right: Value) -> Value:
-        if isinstance(left, str) or isinstance(right, str):
-            raise TypeError("text takes no part in arithmetic")
-        return function(left, right)
-
-    return compute
-
-
 _BINARY: dict[type[ast.operator], Callable[..., Value]] = {
-    ast.Add: _of_numbers(operator.add),
-    ast.Sub: _of_numbers(operator.sub),
-    ast.Mult: _of_numbers(operator.mul),
-    ast.Div: _of_numbers(operator.truediv),
-    ast.FloorDiv: _of_numbers(operator.floordiv),
-    ast.Mod: _of_numbers(operator.mod),
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
 }
 _COMPARE: dict[type[ast.cmpop], Callable[..., bool]] = {
     ast.Eq: operator.eq,
@@ -123,12 +113,14 @@ def _build(node: ast.expr) -> _Node:
         constant = node.value
         return lambda names: constant
     if isinstance(node, ast.Name):
-        name = node.id
-        return lambda names: names[name]
+        return operator.itemgetter(node.id)
     if isinstance(node, ast.BinOp) and type(node.op) in _BINARY:
-        return _apply(_BINARY[type(node.op)], _build(node.left), _build(node.right))
+        # `*` and `%` of text repeat and format it: 'x' * 10**9 would take the machine's memory.
+        if _may_be_text(node.left) or _may_be_text(node.right):
+            raise ExpressionError(f"text takes no part in arithmetic: {ast.unparse(node)!r}")
+        return _apply(_BINARY[type(node.op)], node.left, node.right)
     if isinstance(node, ast.UnaryOp) and type(node.op) in _UNARY:
-        return _apply(_UNARY[type(node.op)], _build(node.operand))
+        return _apply(_UNARY[type(node.op)], node.operand)
     if isinstance(node, ast.BoolOp):
         return _boolean(isinstance(node.op, ast.And), [_build(value) for value in node.values])
     if isinstance(node, ast.Compare):
@@ -138,25 +130,69 @@ def _build(node: ast.expr) -> _Node:
         return lambda names: then(names) if test(names) else other(names)
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not node.keywords:
         if node.func.id in _FUNCTIONS:
-            return _apply(_FUNCTIONS[node.func.id], *map(_build, node.args))
+            return _apply(_FUNCTIONS[node.func.id], *node.args)
         raise ExpressionError(f"{node.func.id}() is not one of {', '.join(_FUNCTIONS)}")
     raise ExpressionError(f"{ast.unparse(node)!r} is not allowed in an expression")
 
 
-def _apply(function: Callable[..., Value], *arguments: _Node) -> _Node:
-    if len(arguments) == 2:
-        first, second = arguments
-        return lambda names: function(first(names), second(names))
-    return lambda names: function(*[argument(names) for argument in arguments])
+def _may_be_text(node: ast.expr) -> bool:
+    """Whether a part may be text: `variant`, a literal, or what picks one of these."""
+    if isinstance(node, ast.Constant):
+        return isinstance(node.value, str)
+    if isinstance(node, ast.Name):
+        return node.id == _TEXT
+    return isinstance(node, (ast.IfExp, ast.BoolOp, ast.Call)) and any(
+        _may_be_text(part) for part in ast.iter_child_nodes(node) if isinstance(part, ast.expr)
+    )
+
+
+_TEXT = "variant"
+"""The only name whose value is text."""
+
+
+def _apply(function: Callable[..., Value], *arguments: ast.expr) -> _Node:
+    if len(arguments) != 2:
+        parts = [_build(argument) for argument in arguments]
+        return lambda names: function(*[part(names) for part in parts])
+    # Names and literals are most of what is read: they are taken without a call of their own.
+    left, right = arguments
+    if isinstance(left, ast.Name):
+        return _apply_to_name(function, left.id, right)
+    first = _build(left)
+    if isinstance(right, ast.Name):
+        name = right.id
+        return lambda names: function(first(names), names[name])
+    if isinstance(right, ast.Constant):
+        constant = _build(right)({})
+        return lambda names: function(first(names), constant)
+    second = _build(right)
+    return lambda names: function(first(names), second(names))
+
+
+def _apply_to_name(function: Callable[..., Value], name: str, right: ast.expr) -> _Node:
+    if isinstance(right, ast.Name):
+        other = right.id
+        return lambda names: function(names[name], names[other])
+    second = _build(right)
+    if isinstance(right, ast.Constant):
+        constant = second({})
+        return lambda names: function(names[name], constant)
+    return lambda names: function(names[name], second(names))
 
 
 def _boolean(every: bool, parts: list[_Node]) -> _Node:
+    first, *rest = parts
+    if not rest:
+        return first
+    second = _boolean(every, rest)
     if every:
-        return lambda names: all(part(names) for part in parts)
-    return lambda names: any(part(names) for part in parts)
+        return lambda names: bool(first(names) and second(names))
+    return lambda names: bool(first(names) or second(names))
 
 
 def _comparison(node: ast.Compare) -> _Node:
+    if len(node.ops) == 1 and type(node.ops[0]) in _COMPARE:
+        return _apply(_COMPARE[type(node.ops[0])], node.left, node.comparators[0])
     left = _build(node.left)
     steps: list[_Step] = []
     for operation, right in zip(node.ops, node.comparators, strict=True):

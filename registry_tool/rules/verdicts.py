@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from registry_tool.records import kernel
 from registry_tool.records.keys import key_of
-from registry_tool.records.record import Performance
-from registry_tool.records.verdict import Band
 from registry_tool.rules.changes import (
     artifact_changed,
     loose_at_row,
@@ -17,15 +14,18 @@ from registry_tool.rules.changes import (
 from registry_tool.rules.evidence import (
     contradictions,
     devices,
-    disagreements,
     emulation_marks,
-    expected_run_id,
     other_command,
-    stored_wrong,
-    worst,
+)
+from registry_tool.rules.gate import (
+    gate_as_tight,
+    inside_band,
+    log_unedited,
+    same_numbers,
+    sees_zeros,
 )
 from registry_tool.rules.model import Complaint, Rule
-from registry_tool.rules.views import RowView, VerdictView, logs_of
+from registry_tool.rules.views import RowView, VerdictView
 
 _ARTIFACT = "/verdict/artifact"
 
@@ -108,94 +108,6 @@ def _passed(row: RowView) -> Iterator[Complaint]:
         )
 
 
-def _gate_as_tight(row: RowView) -> Iterator[Complaint]:
-    if row.verdict is None or row.spec is None:
-        return
-    tier = row.record.precision
-    try:
-        limit = kernel.tolerance(row.spec, tier)
-    except KeyError:
-        yield Complaint(f"the page of {row.spec.kernel} has no tolerance for {tier or 'any'}")
-        return
-    gate = row.verdict.verdict.gate
-    for name, asked, allowed in (
-        ("rtol", gate.rtol, limit.rtol),
-        ("atol", gate.atol, limit.atol),
-    ):
-        # `not <=`, so that nothing slips through beside a comparison.
-        if not asked <= allowed:
-            yield _loose(row, f"the run was held to {name}={asked:g}", f"/gate/{name}", allowed)
-    for at, output in enumerate(row.verdict.verdict.outputs):
-        for name, printed, allowed in (
-            ("rtol", output.rtol, limit.rtol),
-            ("atol", output.atol, limit.atol),
-        ):
-            # The harness prints two digits of what it was given.
-            if not printed <= allowed and not printed <= float(f"{allowed:.1e}"):
-                words = f"the harness compared output {output.index} with {name}={printed:g}"
-                yield _loose(row, words, f"/outputs/{at}/{name}", allowed)
-
-
-def _loose(row: RowView, words: str, pointer: str, allowed: float) -> Complaint:
-    path = row.verdict.path if row.verdict else row.path
-    return Complaint(
-        f"{words}; the page of {row.record.kernel} allows {allowed:g}", pointer, path=path
-    )
-
-
-def _same_numbers(row: RowView) -> Iterator[Complaint]:
-    if row.verdict is None:
-        return
-    record, verdict = row.record, row.verdict.verdict
-    if row.verdict.sha256 != record.verdict.sha256:
-        yield Complaint(
-            f"{row.verdict.path} has the SHA-256 {row.verdict.sha256[:12]}…, the row says "
-            f"{record.verdict.sha256[:12]}…",
-            "/verdict/sha256",
-        )
-    if record.verdict.kind != verdict.kind:
-        yield Complaint(
-            f"the verdict is of the kind {verdict.kind!r}, the row says {record.verdict.kind!r}",
-            "/verdict/kind",
-        )
-    output = worst(verdict)
-    for name in ("mean_rel_L1", "max_abs", "max_rel"):
-        ours, theirs = getattr(record, name), getattr(output, name, None)
-        if ours != theirs:
-            yield Complaint(
-                f"the verdict measured {name}={theirs}, the row says {ours}", f"/{name}"
-            )
-    if record.performance != verdict.performance:
-        yield Complaint(
-            f"the verdict measured {_speed(verdict.performance)}, the row says "
-            f"{_speed(record.performance)}",
-            "/performance",
-        )
-
-
-def _log_unedited(view: VerdictView) -> Iterator[Complaint]:
-    folder = view.path.rpartition("/")[0]
-    if view.verdict.kind != "imported":
-        wanted = expected_run_id(view)
-        if wanted != view.verdict.run_id:
-            yield Complaint(f"its content gives the run id {wanted}: it was edited", "/run_id")
-    whole = True
-    for stored in logs_of(view.verdict):
-        data = view.files.get(stored.name)
-        path = f"{folder}/{stored.name}"
-        problem = "it is not there" if data is None else stored_wrong(stored, data)
-        if problem:
-            whole = False
-            yield Complaint(
-                f"this log is not the one that {view.run_id} captured: {problem}",
-                path=path,
-                line=1,
-            )
-    if whole:
-        for words in disagreements(view):
-            yield Complaint(f"the log does not read back to the verdict: {words}", "/outputs")
-
-
 def _evidence_of_hardware(view: VerdictView) -> Iterator[Complaint]:
     target = view.context.target(view.verdict.subject.target)
     if target is None or target.kind != "hardware":
@@ -223,73 +135,12 @@ def _kind_fits_target(row: RowView) -> Iterator[Complaint]:
         )
 
 
-def _inside_band(row: RowView) -> Iterator[Complaint]:
-    if row.verdict is None or row.spec is None or row.record.verdict.kind == "diagnosis":
-        return
-    band, verdict = row.band(), row.verdict.verdict
-    if band is None:
-        return
-    for at, output in enumerate(verdict.outputs):
-        value = output.mean_rel_L1
-        if value is not None and not band.low <= value <= band.high:
-            side = "too good to be this datapath" if value < band.low else "too far off"
-            yield Complaint(
-                f"mean_rel_L1={value:g} of output {output.index} is outside {_range(band)}: {side}",
-                f"/outputs/{at}/mean_rel_L1",
-                path=row.verdict.path,
-            )
-    judged = verdict.gate.band
-    if judged is not None and not (judged.low >= band.low and judged.high <= band.high):
-        yield Complaint(
-            f"the run was judged by the band {_range(judged)}; the page says {_range(band)}",
-            "/gate/band",
-            path=row.verdict.path,
-            severity="warning",
-        )
-
-
-def _sees_zeros(row: RowView) -> Iterator[Complaint]:
-    if row.verdict is None or row.spec is None or row.record.verdict.kind != "harness":
-        return
-    seen = row.verdict.verdict.gate.zero_share
-    if seen is not None and seen >= _SEEN:
-        return
-    # An all-zero output has mean_rel_L1 = 1.
-    band = row.band()
-    if band is not None and band.high < 1.0:
-        return
-    yield Complaint(
-        f"an output of zeros could pass this gate: the share of elements that it would fail is "
-        f"{'unknown' if seen is None else f'{seen:.2%}'}, and the page gives no band",
-        "/gate/zero_share",
-        path=row.verdict.path,
-    )
-
-
-# A wrong output must fail in more than a stray element.
-_SEEN = 0.01
-
-
 def _show(value: object) -> str:
     if isinstance(value, dict):
         return " ".join(f"{name}={size}" for name, size in value.items()) or "none"
     if isinstance(value, list):
         return "×".join(map(str, value))
     return repr(value)
-
-
-def _speed(performance: Performance | None) -> str:
-    if performance is None:
-        return "no performance"
-    parts = [f"{performance.latency_us} µs"]
-    parts += [f"{performance.gflops} GFLOP/s"] if performance.gflops is not None else []
-    parts += [f"{performance.gbps} GB/s"] if performance.gbps is not None else []
-    parts += [f"spread {performance.spread}"] if performance.spread is not None else []
-    return ", ".join(parts)
-
-
-def _range(band: Band) -> str:
-    return f"{band.low:g} to {band.high:g}"
 
 
 RULES = (
@@ -331,7 +182,7 @@ RULES = (
         rationale="A looser gate proves less. No waiver and no changed tolerance makes a failing "
         "run pass.",
         fix="VERIFY --force, with the harness's own tolerances",
-        on_row=_gate_as_tight,
+        on_row=gate_as_tight,
     ),
     Rule(
         id="KR105",
@@ -341,8 +192,8 @@ RULES = (
         rationale="The three are written by one run. Where they differ, one of them was edited.",
         fix="git checkout HEAD -- FILE takes the edit back; a new figure needs a new run: "
         "VERIFY --force",
-        on_row=_same_numbers,
-        on_verdict=_log_unedited,
+        on_row=same_numbers,
+        on_verdict=log_unedited,
     ),
     Rule(
         id="KR106",
@@ -372,7 +223,7 @@ RULES = (
         rationale="Each datapath has its own rounding, and so its own error. Too good is as "
         "impossible as too bad: it means another path ran, or another number was written.",
         fix="look at the log; VERIFY --force",
-        on_row=_inside_band,
+        on_row=inside_band,
     ),
     Rule(
         id="KR109",
@@ -382,7 +233,7 @@ RULES = (
         rationale="Where the reference is smaller than atol, the element-wise test passes whatever "
         "the kernel writes.",
         fix="give the kernel's page a band (kernels/KERNEL.yaml), or a smaller atol",
-        on_row=_sees_zeros,
+        on_row=sees_zeros,
     ),
     Rule(
         id="KR110",

@@ -83,22 +83,6 @@ class Snapshot:
         """Path to blob id of every merged file; symbolic links and submodules are left out."""
         return _oids(self.lines, self._prefix)
 
-    @cached_property
-    def unmerged(self) -> tuple[str, ...]:
-        """Paths that a merge left in conflict."""
-        return tuple(sorted({path for _, stage, path in self._odd() if stage != "0"}))
-
-    @cached_property
-    def links(self) -> tuple[str, ...]:
-        """Paths that are symbolic links or submodules instead of files."""
-        return tuple(path for _, stage, path in self._odd() if stage == "0")
-
-    def _odd(self) -> Iterator[tuple[str, str, str]]:
-        for line in self.lines:
-            head, path = line.split("\t", 1)
-            if head[-1] != "0" or not head.startswith(_REGULAR):
-                yield head[:6], head[-1], path[self._prefix :]
-
     @property
     def _prefix(self) -> int:
         return len(self.repository.prefix) if self.repository else 0
@@ -160,16 +144,6 @@ class Snapshot:
         with contextlib.suppress(GitError):
             for path, data in self.stream(self.oids.items()):
                 self._held[self.oids[path]] = data
-
-    def base_oids(self) -> Mapping[str, str]:
-        """Path to blob id in ``base``."""
-        if self.repository is None or self.base is None:
-            return {}
-        return _oids(git.tree(self.repository, self.base, OWN), self._prefix)
-
-    def base_blobs(self, oids: Iterable[str]) -> dict[str, bytes]:
-        """Blob id to bytes from the repository; empty without one."""
-        return git.blobs(self.repository, oids) if self.repository is not None else {}
 
 
 def _oids(lines: Sequence[str], prefix: int) -> dict[str, str]:

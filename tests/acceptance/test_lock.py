@@ -13,7 +13,7 @@ ROPE = ("verify", "--kernel", "RoPE_bf16", "--shape", "rows=64,head_dim=64")
 
 
 @contextmanager
-def held(path: Path, seconds: float) -> Iterator[None]:
+def held(path: Path, seconds: float) -> Iterator[int]:
     holder = subprocess.Popen(
         ["flock", "-x", str(path), "sh", "-c", f"echo held; exec sleep {seconds}"],
         stdout=subprocess.PIPE,
@@ -21,7 +21,7 @@ def held(path: Path, seconds: float) -> Iterator[None]:
     assert holder.stdout is not None
     assert holder.stdout.readline() == b"held\n"
     try:
-        yield
+        yield holder.pid
     finally:
         holder.kill()
         holder.wait()
@@ -30,21 +30,21 @@ def held(path: Path, seconds: float) -> Iterator[None]:
 
 
 def test_verify_waits_for_the_holder_and_names_it(world: World) -> None:
-    with held(world.folder.parent / "device.lock", 2.37):
+    with held(world.folder.parent / "device.lock", 2.37) as holder:
         done = world.tool(*ROPE)
     assert done.returncode == 0, done.stderr
     assert "waiting" in done.stderr
-    assert "sleep 2.37" in done.stderr
+    assert f"held by process {holder} (flock" in done.stderr
     assert len(world.records()) == 1
 
 
 def test_a_lock_that_stays_busy_ends_with_status_75(world: World) -> None:
     policy = world.registry / "registry.yaml"
     policy.write_text(policy.read_text().replace("limit_s: 1800}", "limit_s: 1}"))
-    with held(world.folder.parent / "device.lock", 31.41):
+    with held(world.folder.parent / "device.lock", 31.41) as holder:
         done = world.tool(*ROPE)
     assert done.returncode == 75
-    assert "sleep 31.41" in done.stderr
+    assert f"process {holder} (flock" in done.stderr
     assert world.records() == []
     assert world.verdicts() == []
     assert not list(world.registry.rglob("*.tmp"))

@@ -112,15 +112,15 @@ def test_without_git_the_folder_is_read(good: Example) -> None:
         snapshot.of_index(good.root)
 
 
-def test_links_are_told_from_files(good: Example) -> None:
+def test_a_link_is_no_file(good: Example) -> None:
     good.path("records/link.json").symlink_to("/etc/passwd")
     good.git("add", "-A")
     for state in (snapshot.of_worktree(good.root), snapshot.of_index(good.root)):
-        assert state.links == ("records/link.json",)
         assert "records/link.json" not in state.oids
+        assert any(line.startswith("120000") for line in state.lines)
 
 
-def test_unmerged_paths_are_told_from_files(good: Example, row: Row) -> None:
+def test_an_unmerged_path_is_no_file(good: Example, row: Row) -> None:
     path = row.id.record_path
     for branch, text in (("theirs", "1\n"), ("main", "2\n")):
         good.git("checkout", "-q", *(["-b"] if branch == "theirs" else []), branch)
@@ -128,9 +128,39 @@ def test_unmerged_paths_are_told_from_files(good: Example, row: Row) -> None:
         good.commit()
     assert good.try_git("merge", "theirs").returncode != 0
     index = snapshot.of_index(good.root)
-    assert index.unmerged == (path,)
     assert path not in index.oids
-    assert snapshot.of_worktree(good.root).unmerged == (path,)
+    for state in (index, snapshot.of_worktree(good.root)):
+        assert len([line for line in state.lines if line.endswith(f"\t{path}")]) >= 3
+        assert [change.after for change in state.changes] == ["unmerged"]
+
+
+@pytest.mark.parametrize("words", [(), ("--amend",)])
+def test_what_differs_from_another_state_is_told_from_commits_and_changes(
+    good: Example, row: Row, other: Row, words: tuple[str, ...]
+) -> None:
+    def known() -> tuple[str | None, dict[str, tuple[str, str]]]:
+        state = snapshot.of_index(good.root)
+        return state.anchor, {c.path: (c.before, c.after) for c in state.deviations}
+
+    before = known()
+    assert snapshot.of_index(good.root).differing_from(*before) == set()
+    good.write({row.id.record_path: "staged\n"})
+    good.git("add", "-A")
+    staged = known()
+    now = snapshot.of_index(good.root)
+    assert now.differing_from(*before) == {row.id.record_path}
+    assert snapshot.of_revision(good.root, "HEAD").differing_from(*staged) == {row.id.record_path}
+    good.git("commit", "-q", "-m", "x", *words)
+    committed = snapshot.of_index(good.root)
+    assert committed.differing_from(*staged) == set()
+    assert committed.differing_from(*before) == {row.id.record_path}
+    good.write({other.id.record_path: "on disk\n", row.id.record_path: "on disk too\n"})
+    disk = snapshot.of_worktree(good.root)
+    assert disk.differing_from(*staged) == {row.id.record_path, other.id.record_path}
+
+
+def test_a_commit_that_is_gone_tells_nothing(good: Example) -> None:
+    assert snapshot.of_index(good.root).differing_from("0" * 39 + "1", {}) is None
 
 
 def test_a_stream_hands_out_what_reading_does(good: Example) -> None:
