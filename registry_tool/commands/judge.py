@@ -19,7 +19,8 @@ from registry_tool.errors import EXIT_FINDINGS, EXIT_OK, EXIT_USAGE, UsageError
 if TYPE_CHECKING:
     from registry_tool.verifier.diagnose import Cause
     from registry_tool.verifier.facts import LogFacts
-    from registry_tool.verifier.judge import Judgement, Request
+    from registry_tool.verifier.judge import Judgement
+    from registry_tool.verifier.request import Request
 
 FORMATS = ("text", "json")
 
@@ -81,7 +82,7 @@ def _standard_input() -> Iterator[bytes]:
 
 
 def _request(args: argparse.Namespace) -> Request:
-    from registry_tool.verifier.judge import Request
+    from registry_tool.verifier.request import Request
 
     elements = None if args.elements is None else _counts(args.elements)
     for name in ("outputs", "layers"):

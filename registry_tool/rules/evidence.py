@@ -37,7 +37,8 @@ def disagreements(view: VerdictView) -> list[str]:
 def _layers_disagree(view: VerdictView) -> list[str]:
     """The same for the layers of a diagnosis, which prints a pass whatever it finds."""
     from registry_tool.verifier.harness_log import parse
-    from registry_tool.verifier.judge import Request, judge
+    from registry_tool.verifier.judge import judge
+    from registry_tool.verifier.request import Request
 
     run, verdict = view.verdict.attempts[-1], view.verdict
     wanted = Request(mode="diagnosis", target=verdict.subject.target)

@@ -16,7 +16,6 @@ from registry_tool.records.keys import RowId
 from registry_tool.records.model import Model
 from registry_tool.records.record import Record
 from registry_tool.records.spec import KernelSpec, Policy, Target
-from registry_tool.records.verdict import Verdict
 from registry_tool.store.cache import Cache, digest
 from registry_tool.store.root import POLICY, find_root
 from registry_tool.store.snapshot import Snapshot
@@ -93,15 +92,6 @@ class Registry:
             folder, _, name = path.rpartition("/")
             if folder == "models" and name.endswith(".json"):
                 yield decode(self.snapshot.read(path), Model, path)
-
-    def verdict(self, record: Record) -> Verdict:
-        """The verdict that a record stands on; raises InputError if it is missing or broken."""
-        path = record.verdict.artifact
-        try:
-            data = self.snapshot.read(path)
-        except KeyError:
-            raise InputError("the verdict is not there", path=path) from None
-        return decode(data, Verdict, path)
 
 
 def decode(data: bytes, type_: type[canonical.T], path: str) -> canonical.T:

@@ -31,8 +31,9 @@ from registry_tool.verifier import dialect
 from registry_tool.verifier.facts import LogFacts, Precision, Reference
 from registry_tool.verifier.harness_log import LogReader, as_utf8, chunks, parse
 from registry_tool.verifier.job import Job
-from registry_tool.verifier.judge import HOPELESS, Judgement, Request, judge
+from registry_tool.verifier.judge import HOPELESS, Judgement, judge
 from registry_tool.verifier.process import Finished
+from registry_tool.verifier.request import Request
 from registry_tool.verifier.transcode import encoding_of
 
 STORED_WHOLE = 1 << 20

@@ -52,10 +52,9 @@ class Settings:
 
 @dataclass
 class Result:
-    """What was written (paths below the registry), which rows stand, and which needs stay unmet."""
+    """What was written (paths below the registry), and which needs stay unmet."""
 
     written: list[str] = field(default_factory=list)
-    rows: list[RowId] = field(default_factory=list)
     unmet: list[str] = field(default_factory=list)
 
 
@@ -181,7 +180,6 @@ def _settle(registry: Registry, answer: _Answer, result: Result, listener: Liste
         return
     write_atomic(registry.root / answer.row.record_path, canonical.encode(answer.record))
     result.written.append(answer.row.record_path)
-    result.rows.append(answer.row)
     seconds = sum(
         attempt.seconds for _, outcome in answer.outcomes for attempt in outcome.verdict.attempts
     )
@@ -255,7 +253,6 @@ def _credit(registry: Registry, task: Task, result: Result) -> None:
     """Credit a row that is verified already to the sites that now need it too."""
     assert task.row is not None
     record = registry.records[task.row]
-    result.rows.append(task.row)
     changed = replace(record, used_by=_merged(record.used_by, task.wanted.uses))
     if changed != record:
         write_atomic(registry.root / task.row.record_path, canonical.encode(changed))

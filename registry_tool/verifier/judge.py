@@ -8,11 +8,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from registry_tool.records.fields import Status
-from registry_tool.records.verdict import Band, Output
-from registry_tool.verifier.facts import Kind, Layer, LogFacts, Precision, Timing
+from registry_tool.records.verdict import Output
+from registry_tool.verifier import layers
+from registry_tool.verifier.facts import Kind, LogFacts, Precision, Timing
+from registry_tool.verifier.request import Complaint, Request
 
 PRECEDENCE: tuple[Status, ...] = ("timeout", "error", "fail", "incomplete", "unverified", "pass")
 DRIVER_TIMEOUT_MS = 6144
@@ -21,36 +23,6 @@ DRIVER_TIMEOUT_MS = 6144
 HOPELESS = 0.5
 """A mean_rel_L1 from here on is an output that has little to do with the reference (1.0: zeros),
 whatever a harness says of it and even if no band is known."""
-CLIFF = 0.05
-"""A cosine that falls by more than this from one layer to the next."""
-CLIFF_OF_MINIMUM = 0.2
-"""The same for the minimum over all tokens, which scatters more."""
-LOWEST_COSINE = 0.9
-"""A median cosine below this is wrong, however slowly the layers got there."""
-
-
-@dataclass(frozen=True)
-class Request:
-    """What was asked of the run; None where nobody said.
-
-    ``elements`` are those of the outputs in order; outputs beyond the list are not held to a count.
-    """
-
-    elements: tuple[int, ...] | None = None
-    outputs: int | None = None
-    rtol: float | None = None
-    atol: float | None = None
-    target: str | None = None
-    band: Band | None = None
-    mode: Literal["harness", "diagnosis"] = "harness"
-    layers: int | None = None
-
-    @property
-    def output_count(self) -> int | None:
-        """How many outputs must be reported."""
-        if self.outputs is not None:
-            return self.outputs
-        return len(self.elements) if self.elements and len(self.elements) > 1 else None
 
 
 @dataclass(frozen=True)
@@ -75,13 +47,6 @@ class Ending(NamedTuple):
 
     exit_status: int | None
     timed_out: bool
-
-
-class Complaint(NamedTuple):
-    """Why a run is no pass."""
-
-    status: Status
-    reason: str
 
 
 Check = Callable[[LogFacts, Request], Iterator[Complaint]]
@@ -356,67 +321,6 @@ def _device(facts: LogFacts, request: Request) -> Iterator[Complaint]:
         yield Complaint("unverified", f"{mark.text} (line {mark.line}); not {request.target}")
 
 
-# What the layers of a model say: `make diagnosis` itself always says PASS.
-
-
-def _layers(facts: LogFacts, request: Request) -> Iterator[Complaint]:
-    torn = facts.first("torn_layer")
-    if torn is not None:
-        yield Complaint("incomplete", f"a row of the layer table is torn (line {torn.line})")
-    if not facts.layers:
-        yield Complaint("unverified", "no per-layer table in the log")
-        return
-    seen = [layer.index for layer in facts.layers]
-    wanted = max(request.layers or 0, facts.layers_claimed or 0, max(seen) + 1)
-    missing = [str(index) for index in range(wanted) if index not in seen]
-    if missing:
-        yield Complaint("incomplete", f"layers are missing (of {wanted}): {_some(missing)}")
-    if request.layers is not None and max(seen) >= request.layers:
-        yield Complaint("unverified", f"more layers than the model's {request.layers}")
-    if len(seen) != len(set(seen)):
-        yield Complaint("unverified", "a layer is reported more than once")
-    if all(layer.max_abs == 0.0 for layer in facts.layers):
-        yield Complaint("unverified", "no layer differs at all: compared with itself")
-
-
-def _cosines(facts: LogFacts, request: Request) -> Iterator[Complaint]:
-    before: Layer | None = None
-    for layer in facts.layers:
-        problem = _problem(layer, before)
-        if problem is not None:
-            yield Complaint("fail", f"layer {layer.index} (line {layer.line}): {problem}")
-            return
-        before = layer
-
-
-def _problem(layer: Layer, before: Layer | None) -> str | None:
-    cosines = (layer.cos_p5, layer.cos_min, layer.cos_median)
-    if not all(map(math.isfinite, (*cosines, layer.max_abs))):
-        return "the figures are not finite"
-    if 0.0 in cosines:
-        return "a cosine of exactly 0: rows of NaN are shown so"
-    if max(cosines) > 1.0001:
-        return "a cosine above 1"
-    if layer.max_abs < 0:
-        return "a max_abs below 0"
-    for name, limit in (
-        ("cos_median", CLIFF),
-        ("cos_p5", CLIFF),
-        ("cos_min", CLIFF_OF_MINIMUM),
-    ):
-        now, last = getattr(layer, name), 1.0 if before is None else getattr(before, name)
-        if last - now > limit:
-            after = "" if before is None else f" after layer {before.index}"
-            return f"a cliff: {name} falls from {last:g} to {now:g}{after}"
-    if layer.cos_median < LOWEST_COSINE:
-        return f"cos_median {layer.cos_median:g} is below {LOWEST_COSINE:g}"
-    return None
-
-
-def _some(words: list[str]) -> str:
-    return ", ".join(words[:8]) + (", ..." if len(words) > 8 else "")
-
-
 def _rule(check: Check, *kinds: Kind) -> Rule:
     return Rule(frozenset(kinds), check)
 
@@ -435,7 +339,7 @@ _HARNESS = (
     _rule(_completeness, "precision", "torn", "fragment"),
     _rule(_coverage),
 )
-_DIAGNOSIS = (*_AGAINST, _rule(_layers), _rule(_cosines, "layer"))
+_DIAGNOSIS = (*_AGAINST, _rule(layers.complete), _rule(layers.continuous, "layer"))
 
 
 # The figures.

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,44 +37,6 @@ from registry_tool.verifier.runner import record_from
 GEMM = "GEMM_bf16_in_bf16_out"
 SMALL = {"M": 2048, "K": 1024, "N": 1024}
 OTHER = {"M": 2048, "K": 2048, "N": 512}
-POLICY = """\
-schema_version: 1
-targets:
-  npu2-emu:
-    kind: emulated
-    lock: {path: /tmp/registry-tool-example.lock, limit_s: 60}
-  npu2:
-    kind: hardware
-    lock: {path: /tmp/mlir-air-npu.lock, limit_s: 60}
-"""
-MODEL = """\
-{
-  "$schema": "../schemas/model-1.schema.json",
-  "schema_version": 1,
-  "model": "Toy-1B",
-  "config_sha256": "0000000000000000000000000000000000000000000000000000000000000000",
-  "seq": 2048,
-  "needs": [],
-  "uncovered": [],
-  "notes": []
-}
-"""
-IDENTITY = {
-    "GIT_AUTHOR_NAME": "A. Tester",
-    "GIT_AUTHOR_EMAIL": "a@example.org",
-    "GIT_COMMITTER_NAME": "A. Tester",
-    "GIT_COMMITTER_EMAIL": "a@example.org",
-    "GIT_CONFIG_NOSYSTEM": "1",
-    "GIT_CONFIG_GLOBAL": os.devnull,
-}
-SOURCE = Path(__file__).resolve().parents[2]
-
-
-def environment(**more: str) -> dict[str, str]:
-    """A process environment without the caller's git settings."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-    path = os.pathsep.join(filter(None, [str(SOURCE), kept.get("PYTHONPATH")]))
-    return {**kept, **IDENTITY, "PYTHONPATH": path, "NO_COLOR": "1", **more}
 
 
 @dataclass(frozen=True)

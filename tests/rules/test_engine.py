@@ -255,6 +255,18 @@ def test_a_folder_without_git_is_judged_too(good: Example, row: Row) -> None:
     assert "KR105" in good.rules()
 
 
+def printed_by(good: Example, code: str) -> str:
+    """What ``code`` prints in a Python of its own, started in the registry."""
+    return subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=good.root,
+        env={**good.environment, "PYTHONPATH": str(Path(__file__).resolve().parents[2])},
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+
+
 def test_a_check_that_finds_nothing_new_decodes_nothing(good: Example) -> None:
     """msgspec alone costs more than all the rest of such a check."""
     good.findings("--staged")
@@ -266,15 +278,7 @@ def test_a_check_that_finds_nothing_new_decodes_nothing(good: Example) -> None:
         "heavy = {'msgspec', 'numpy', 'git', 'mistletoe', 'jsonschema', 'ruamel', 'ruamel.yaml'}\n"
         "print(len(report.findings), sorted(heavy & sys.modules.keys()))\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=good.root,
-        env={**good.environment, "PYTHONPATH": str(Path(__file__).resolve().parents[2])},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert done.stdout == "0 []\n"
+    assert printed_by(good, code) == "0 []\n"
 
 
 def test_a_cold_check_imports_nothing_slow(good: Example) -> None:
@@ -288,15 +292,7 @@ def test_a_cold_check_imports_nothing_slow(good: Example) -> None:
         "heavy = {'numpy', 'git', 'mistletoe', 'jsonschema', 'ruamel', 'ruamel.yaml'}\n"
         "print(sorted(heavy & sys.modules.keys()))\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=good.root,
-        env={**good.environment, "PYTHONPATH": str(Path(__file__).resolve().parents[2])},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert done.stdout == "[]\n"
+    assert printed_by(good, code) == "[]\n"
 
 
 def test_the_report_counts_rows_and_what_blocks(good: Example, row: Row) -> None:

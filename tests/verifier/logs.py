@@ -6,7 +6,8 @@ from typing import Any
 
 from registry_tool.records.verdict import Band
 from registry_tool.verifier.harness_log import parse
-from registry_tool.verifier.judge import Judgement, Request, judge
+from registry_tool.verifier.judge import Judgement, judge
+from registry_tool.verifier.request import Request
 
 ELEMENTS = 2097152
 DEVICE = b"Detected NPU device: npu2\n"

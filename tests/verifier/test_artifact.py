@@ -22,8 +22,9 @@ from registry_tool.records.verdict import Band, Verdict
 from registry_tool.verifier import artifact, environment, harness_log
 from registry_tool.verifier.artifact import Run, read_back, read_stream, run_id
 from registry_tool.verifier.harness_log import parse
-from registry_tool.verifier.judge import Request, judge
+from registry_tool.verifier.judge import judge
 from registry_tool.verifier.process import Finished
+from registry_tool.verifier.request import Request
 from tests.verifier.jobs import job
 from tests.verifier.logs import EMULATED, LOG, PASS, PRECISION, precision
 from tests.verifier.test_harness_log import PIECES

@@ -9,7 +9,8 @@ import pytest
 
 from registry_tool.verifier.diagnose import causes
 from registry_tool.verifier.harness_log import parse
-from registry_tool.verifier.judge import Request, judge
+from registry_tool.verifier.judge import judge
+from registry_tool.verifier.request import Request
 from tests.shared_data import SHARED, shared
 
 FOLDER = "harness_logs"

@@ -6,7 +6,8 @@ import pytest
 
 from registry_tool.records.verdict import Band
 from registry_tool.verifier.harness_log import parse
-from registry_tool.verifier.judge import PRECEDENCE, Request, judge
+from registry_tool.verifier.judge import PRECEDENCE, judge
+from registry_tool.verifier.request import Request
 from tests.verifier.logs import (
     DEVICE,
     EMULATED,
