@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from msgspec import Meta, field
+from msgspec import UNSET, Meta, UnsetType, field
 
 from registry_tool.records.fields import Count, Line, Name, Part, Precision, Sha256, Size
 
@@ -47,3 +47,6 @@ class Model(Part, frozen=True, kw_only=True):
     needs: Annotated[list[Need], Meta(description="Kernel x shape x tier, per call site.")]
     uncovered: Annotated[list[Uncovered], Meta(description="What no page covers.")]
     notes: Annotated[list[Line], Meta(description="What was assumed on the way.")]
+    layers: Annotated[
+        Count | UnsetType, Meta(description="Number of decoder layers, if it is known.")
+    ] = UNSET

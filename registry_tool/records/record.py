@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from msgspec import Meta, field
+from msgspec import UNSET, Meta, UnsetType, field
 
 from registry_tool.records.fields import (
     Count,
@@ -52,6 +52,10 @@ class VerdictLink(Part, frozen=True):
         Line, Meta(description="Path of the verdict file, relative to the registry's root.")
     ]
     sha256: Annotated[Sha256, Meta(description="SHA-256 of the verdict file's bytes.")]
+    flaky: Annotated[
+        Literal[True] | UnsetType,
+        Meta(description="Present if it passed only after the same recipe had not passed."),
+    ] = UNSET
 
 
 class Use(Part, frozen=True):

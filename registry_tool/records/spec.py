@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, field
 
-from registry_tool.records.fields import Count, Line, Name, NonNegative, Part, Precision
+from registry_tool.records.fields import Count, Line, Name, NonNegative, Part, Precision, Size
 
 Expression = Annotated[
     str,
@@ -107,14 +107,38 @@ class HarnessRun(Part, frozen=True):
     command: Annotated[list[str], Meta(min_length=1, description="Argument list.")]
 
 
+class Canary(Part, frozen=True):
+    """A small configuration that is recorded as good: it tries a device that timed out."""
+
+    shape: Annotated[dict[str, Size], Meta(description="Dimension name to size.")]
+    variant: Annotated[Name | None, Meta(description="Variant, or null.")]
+    tile: Annotated[dict[str, Count], Meta(description="Tile knob to size.")]
+    herd: Annotated[list[Count], Meta(min_length=1, description="Extents of the herd.")]
+
+
 class Harness(Part, frozen=True):
     """How a hardware target runs the kernel."""
 
-    correctness: Annotated[list[HarnessRun], Meta(min_length=1, description="The gated run.")]
-    timing: Annotated[list[HarnessRun], Meta(description="The timed run; empty if the same run.")]
+    correctness: Annotated[HarnessRun, Meta(description="The gated run.")]
+    timing: Annotated[
+        HarnessRun | None, Meta(description="The timed run, repeated; null where none is printed.")
+    ]
     stateful: Annotated[
-        bool, Meta(description="Whether timing corrupts the numbers, so that it must be separate.")
+        bool,
+        Meta(description="Whether timing corrupts the outputs, so that its precision is ignored."),
     ] = False
+    build: Annotated[
+        list[Line],
+        Meta(description="Build folders below harness_root: made anew for each verdict."),
+    ] = field(default_factory=list)
+    compile: Annotated[
+        HarnessRun | None,
+        Meta(description="A compile-only run, which needs no device and no lock; null without."),
+    ] = None
+    canary: Annotated[
+        Canary | None,
+        Meta(description="What to run to try a suspect device, where no row is verified yet."),
+    ] = None
 
 
 class Column(Part, frozen=True):
@@ -133,6 +157,15 @@ class Column(Part, frozen=True):
     argument: Annotated[
         str | None, Meta(description="What the cell format needs, e.g. a dimension or a template.")
     ] = None
+
+
+class Cover(Part, frozen=True):
+    """A need that a passing row of a block meets, since the block computes it inside."""
+
+    kernel: Annotated[Name, Meta(description="Kernel page of the need.")]
+    shape: Annotated[
+        dict[str, Expression], Meta(description="Its dims, as expressions over the block's.")
+    ]
 
 
 class KernelSpec(Part, frozen=True):
@@ -180,6 +213,10 @@ class KernelSpec(Part, frozen=True):
         str | None,
         Meta(description="Name of the consumers' lookup function, e.g. `gemm_config`, or null."),
     ] = None
+    covers: Annotated[
+        list[Cover],
+        Meta(description="For a block of several kernels: the needs that a passing row meets."),
+    ] = field(default_factory=list)
 
 
 class LockSpec(Part, frozen=True):
@@ -201,6 +238,27 @@ class Target(Part, frozen=True):
     jobs: Annotated[
         Count, Meta(description="Runs that may go side by side; hardware allows one.")
     ] = 1
+    compile_limit_s: Annotated[
+        Count, Meta(description="Longest compile-only run, s; it is never tried again.")
+    ] = 600
+    timing_runs: Annotated[
+        Count, Meta(description="Timed runs of a row; its speed is their median.")
+    ] = 3
+    harness_lock: Annotated[
+        Line | None,
+        Meta(
+            description="Lock that the harnesses take themselves, below TMPDIR unless it is an "
+            "absolute path: never to be the lock of the target."
+        ),
+    ] = "npu.lock"
+    diagnosis: Annotated[
+        HarnessRun,
+        Meta(description="What covers a kernel without a harness: the diagnosis of a model."),
+    ] = HarnessRun(folder="{model}", command=["make", "diagnosis", "PEANO_INSTALL_DIR={peano}"])
+    model_folders: Annotated[
+        dict[Name, Line],
+        Meta(description="Folder of a model below harness_root, where it is not its name."),
+    ] = field(default_factory=dict)
 
 
 class Policy(Part, frozen=True):

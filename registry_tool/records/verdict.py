@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from msgspec import Meta, field
+from msgspec import UNSET, Meta, UnsetType, field
 
 from registry_tool.records.fields import (
     Count,
@@ -108,6 +108,17 @@ class Attempt(Part, frozen=True):
     lock_wait_s: Annotated[NonNegative, Meta(description="Time waited for the device lock, s.")]
     log: Annotated[StoredLog, Meta(description="Standard output as captured.")]
     err: Annotated[StoredLog, Meta(description="Standard error as captured.")]
+    step: Annotated[
+        Literal["compile", "timing"] | UnsetType,
+        Meta(description="Which start this was, if not the gated run itself."),
+    ] = UNSET
+    reason: Annotated[
+        Line | UnsetType, Meta(description="Why this attempt was no pass, if another followed.")
+    ] = UNSET
+    survivors: Annotated[
+        list[Line] | UnsetType,
+        Meta(description="Commands that were still running after it, and were ended."),
+    ] = UNSET
 
 
 class Fact(Part, frozen=True):
@@ -148,8 +159,8 @@ class Verdict(Part, frozen=True, kw_only=True):
     outputs: Annotated[list[Output], Meta(description="One entry per output, by index.")]
     attempts: Annotated[list[Attempt], Meta(description="Every start of the harness, in order.")]
     profile: Annotated[
-        Attempt | None,
-        Meta(description="The separate timing run of a kernel that keeps state, or null."),
+        list[Attempt] | None,
+        Meta(description="The separate timing runs that the performance is of, or null."),
     ]
     performance: Annotated[
         Performance | None, Meta(description="Measured speed; null unless it passed on hardware.")
@@ -159,3 +170,18 @@ class Verdict(Part, frozen=True, kw_only=True):
         dict[str, Sha256], Meta(description="SHA-256 of each harness file that produced the run.")
     ]
     tool_version: Annotated[Line, Meta(description="Version of registry-tool that judged.")]
+    compile: Annotated[
+        Attempt | UnsetType,
+        Meta(description="The compile-only run before the gated one, if there was one."),
+    ] = UNSET
+    earlier_failures: Annotated[
+        Count | UnsetType,
+        Meta(description="Verdicts of this very recipe that did not pass, if there were any."),
+    ] = UNSET
+
+    @property
+    def is_flaky(self) -> bool:
+        """Whether it passed only after the same recipe had not: on a retry, or in a later run."""
+        return self.status == "pass" and (
+            len(self.attempts) > 1 or self.earlier_failures is not UNSET
+        )

@@ -185,8 +185,9 @@ def contradictions(verdict: Verdict, elements: Sequence[int]) -> Iterator[tuple[
         yield "/attempts", "it names no run"
     if verdict.attempts:
         yield from _run(verdict.attempts[-1], f"/attempts/{len(verdict.attempts) - 1}", "its run")
-    if verdict.profile is not None and verdict.performance is not None:
-        yield from _run(verdict.profile, "/profile", "its timing run")
+    if verdict.performance is not None:
+        for at, run in enumerate(verdict.profile or ()):
+            yield from _run(run, f"/profile/{at}", "its timing run")
     if verdict.kind == "harness":
         yield from _outputs(verdict.outputs, elements)
     elif verdict.outputs:

@@ -9,7 +9,7 @@ import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
+from msgspec import UNSET, Struct
 
 from registry_tool.records import kernel
 from registry_tool.records.verdict import StoredLog, Verdict
@@ -89,7 +89,8 @@ class VerdictView(Struct, frozen=True):
 
 def logs_of(verdict: Verdict) -> list[StoredLog]:
     """Every stored stream that a verdict names, in the order of its runs."""
-    runs = [*verdict.attempts, *([verdict.profile] if verdict.profile else [])]
+    compiled = [] if verdict.compile is UNSET else [verdict.compile]
+    runs = [*verdict.attempts, *(verdict.profile or []), *compiled]
     return [log for run in runs for log in (run.log, run.err)]
 
 

@@ -1,0 +1,179 @@
+"""The commands of a kernel's hardware harness, from its spec; nothing is started here.
+
+Every value that reaches a command is a checked integer, a name of the spec, or a checked path:
+make takes its variables as free text, and would expand what stands in them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from registry_tool.errors import InputError, RegistryError, UsageError
+from registry_tool.records import kernel
+from registry_tool.records.spec import Harness, HarnessRun, KernelSpec, Target
+
+PEANO = "PEANO_INSTALL_DIR"
+ROOT = "HARNESS_ROOT"
+UNKNOWN_PEANO, UNKNOWN_ROOT = f"${PEANO}", f"${ROOT}"
+"""What stands for the two paths of this machine in a verdict, and where they are not set."""
+# What neither make nor a shell reads as anything but itself.
+_PLAIN_PATH = re.compile(r"/[A-Za-z0-9_./+@:,=~-]*")
+
+
+@dataclass(frozen=True)
+class Step:
+    """One start of a program: as it is run, and as a verdict keeps it, without local paths."""
+
+    command: tuple[str, ...]
+    recorded: tuple[str, ...]
+    cwd: Path
+
+
+@dataclass(frozen=True)
+class Commands:
+    """All that a verdict on hardware needs to run; ``build`` are folders to be made anew."""
+
+    build: tuple[Path, ...]
+    compile: Step | None
+    correctness: Step
+    timing: Step | None
+
+
+@dataclass(frozen=True)
+class Place:
+    """The two paths that commands need of this machine: harness tree and compiler."""
+
+    root: str
+    peano: str
+
+
+def find_place(target: str, spec: Target, environ: Mapping[str, str]) -> Place:
+    """Where the harness tree and its compiler are.
+
+    Raises RegistryError if registry.yaml names no tree, UsageError for an environment without a
+    usable PEANO_INSTALL_DIR: without it, make keeps the object of an older tile, silently.
+    """
+    if spec.harness_root is None:
+        raise RegistryError(
+            f"registry.yaml does not say where the harnesses of {target} are",
+            fix=f"set targets.{target}.harness_root to the folder programming_examples/ of the "
+            "harness tree, then: registry-tool doctor",
+        )
+    root = Path(spec.harness_root).expanduser()
+    if not root.is_dir():
+        raise RegistryError(
+            f"the harness tree of {target} is not there", path=root, fix="registry-tool doctor"
+        )
+    peano = environ.get(PEANO, "")
+    if not peano:
+        raise UsageError(
+            f"{PEANO} is not set: without it make keeps the kernel object of an older tile",
+            fix=f"export {PEANO}=.../llvm-aie   # then: registry-tool doctor",
+        )
+    if not (Path(peano) / "bin" / "clang++").is_file():
+        raise UsageError(f"{PEANO} has no bin/clang++", path=peano, fix="registry-tool doctor")
+    return Place(check_path(str(root.resolve()), "harness_root"), check_path(peano, PEANO))
+
+
+def presumed_place(spec: Target, environ: Mapping[str, str]) -> Place:
+    """The same for printing commands only: what is not set is shown as a variable."""
+    root = str(Path(spec.harness_root).expanduser()) if spec.harness_root else UNKNOWN_ROOT
+    return Place(root, environ.get(PEANO) or UNKNOWN_PEANO)
+
+
+def check_path(path: str, what: str) -> str:
+    """``path`` if it can stand in a make variable; raises UsageError if not."""
+    if not _PLAIN_PATH.fullmatch(path):
+        raise UsageError(
+            f"{what} is no absolute path of plain characters: {path!r}; make would read more in it",
+            fix="use a path of letters, digits and / . _ + - only (a symbolic link will do)",
+        )
+    return path
+
+
+def harness_of(spec: KernelSpec, target: str) -> Harness:
+    """The harness of ``spec`` on ``target``; raises RegistryError if it names none."""
+    harness = spec.harness.get(target)
+    if harness is None:
+        raise RegistryError(
+            f"{spec.kernel} has no harness for {target}",
+            fix=f"add harness: {target}: to kernels/{spec.kernel}.yaml",
+        )
+    return harness
+
+
+def commands(
+    spec: KernelSpec,
+    target: str,
+    place: Place,
+    shape: Mapping[str, int],
+    variant: str | None,
+    tile: Mapping[str, int],
+    herd: Sequence[int],
+) -> Commands:
+    """Everything that is run for one row at ``tile`` and ``herd``.
+
+    Raises InputError if the spec's templates name something that a row does not have.
+    """
+    harness = harness_of(spec, target)
+    words = _words(spec, shape, variant, tile, herd)
+
+    def step(run: HarnessRun | None) -> Step | None:
+        return None if run is None else make_step(run, place, words, spec.kernel)
+
+    correctness = step(harness.correctness)
+    assert correctness is not None
+    return Commands(
+        build=tuple(Path(place.root) / folder for folder in harness.build),
+        compile=step(harness.compile),
+        correctness=correctness,
+        timing=step(harness.timing),
+    )
+
+
+def make_step(
+    run: HarnessRun, place: Place, words: Mapping[str, str | int], owner: str
+) -> Step:
+    """``run`` with ``words`` in its templates; InputError names ``owner`` if one is not known."""
+    folder = PurePosixPath(_fill(run.folder, words, owner))
+    if folder.is_absolute() or ".." in folder.parts:
+        raise InputError(f"the harness folder of {owner} leaves harness_root: {folder}")
+
+    def fill(peano: str) -> tuple[str, ...]:
+        filled = (_fill(word, {**words, "peano": peano}, owner) for word in run.command)
+        # A flag that is empty for this row leaves its space behind.
+        return tuple(" ".join(word.split()) for word in filled)
+
+    return Step(fill(place.peano), fill(UNKNOWN_PEANO), Path(place.root) / folder)
+
+
+def _fill(template: str, words: Mapping[str, str | int], owner: str) -> str:
+    try:
+        return template.format_map(words)
+    except (KeyError, ValueError, IndexError, AttributeError):
+        raise InputError(
+            f"the harness of {owner} has a template that cannot be filled: {template!r}",
+            fix=f"it may use {', '.join(f'{{{word}}}' for word in sorted(words))} and {{peano}}",
+        ) from None
+
+
+def _words(
+    spec: KernelSpec,
+    shape: Mapping[str, int],
+    variant: str | None,
+    tile: Mapping[str, int],
+    herd: Sequence[int],
+) -> dict[str, str | int]:
+    """What templates may use: dims, knobs, herd axes, and what harnesses call the variant."""
+    precision = kernel.precision_of(spec, variant)
+    words: dict[str, str | int] = {**shape, **tile, **dict(zip(spec.herd, herd, strict=True))}
+    words["variant"] = variant or ""
+    words["precision"] = precision or ""
+    words["high_precision"] = "false" if precision == "low" else "true"
+    # The harness's own choice of a method is for the high tier; the low one has only one.
+    words["method"] = "auto" if precision == "low" else variant or ""
+    words["causal_flag"] = "--causal" if shape.get("causal") else ""
+    return words
