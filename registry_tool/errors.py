@@ -59,6 +59,10 @@ class GitError(ToolError):
     """git refused, or the folder is not in a repository."""
 
 
+class HarnessError(ToolError):
+    """One kernel's harness is missing or cannot be started; those of others may be sound."""
+
+
 class LockBusyError(ToolError):
     """The device lock stayed busy for the whole time limit."""
 

@@ -7,7 +7,10 @@ row; the next variant is tried. Interrupted at any moment, the next `verify` goe
 from __future__ import annotations
 
 import argparse
+import os
 from typing import TYPE_CHECKING
+
+from msgspec import UNSET
 
 from registry_tool.commands.common import open_worktree, say, warn
 from registry_tool.commands.selection import Selection, add_selection, select
@@ -17,6 +20,7 @@ if TYPE_CHECKING:
     from registry_tool.planning.plan import Task
     from registry_tool.records.model import Model
     from registry_tool.store.registry import Registry
+    from registry_tool.verifier import campaign
     from registry_tool.verifier.campaign import Result
 
 
@@ -51,7 +55,10 @@ def run(args: argparse.Namespace) -> int:
         _check_fault(args.inject, target.kind)
     tasks = plan.make(registry, selection.target, selection.wants, selection.forced)
     if args.dry_run:
-        return _dry_run(registry, selection, tasks, args)
+        from registry_tool.commands.dry_run import print_commands
+
+        todo = [task for task in tasks if task.state != "verified" or args.force]
+        return print_commands(registry, selection.target, todo, args.inject)
     return _carry_out(registry, selection, tasks, args)
 
 
@@ -63,28 +70,31 @@ def _check_fault(fault: str, kind: str) -> None:
     faults.parse(fault)
 
 
-def _dry_run(
-    registry: Registry, selection: Selection, tasks: list[Task], args: argparse.Namespace
-) -> int:
-    from registry_tool.verifier import campaign, commands
+def _settings(
+    registry: Registry, selection: Selection, args: argparse.Namespace
+) -> campaign.Settings:
+    """What the campaign needs; on hardware, whatever would end every run is refused here."""
+    from registry_tool.verifier import campaign, environment, hardware
+    from registry_tool.verifier.harness_lock import clash
 
     target = registry.target(selection.target)
-    settings = campaign.Settings(inject=args.inject)
-    for task in tasks:
-        if task.state == "verified" and not args.force:
-            continue
-        say(f"# {task.text}")
-        for obstacle in task.obstacles:
-            say(f"#   no legal configuration: {obstacle}")
-        for number, job in enumerate(campaign.jobs(registry, selection.target, task, settings)):
-            if number:
-                say("#   if that does not pass:")
-            folder = f"cd {commands.shell_text([str(job.cwd)])} && " if job.cwd else ""
-            say(
-                f"{folder}flock -x -w {target.lock.limit_s} "
-                f"{commands.shell_text([target.lock.path, *job.command])}"
-            )
-    return EXIT_OK
+    place = surroundings = None
+    if target.kind == "hardware":
+        problem = clash(target)
+        if problem is not None:
+            raise UsageError(problem, path="registry.yaml", fix="registry-tool doctor")
+        place = hardware.find_place(selection.target, target, os.environ)
+        surroundings = environment.survey(target, os.environ, place)
+    models = [*registry.models(), *([selection.model] if selection.model else [])]
+    return campaign.Settings(
+        force=args.force,
+        jobs=args.jobs,
+        note=args.note,
+        inject=args.inject,
+        place=place,
+        layers={model.model: model.layers for model in models if model.layers is not UNSET},
+        surroundings=surroundings,
+    )
 
 
 def _carry_out(
@@ -97,19 +107,22 @@ def _carry_out(
     from registry_tool.verifier import campaign
 
     require_renderable(registry)
+    todo = [task for task in tasks if task.state != "verified" or args.force]
+    settings = _settings(registry, selection, args) if todo else campaign.Settings()
     clean_temporary(registry.root)
     written: list[str] = []
     if selection.model is not None:
         written.append(_save_model(registry, selection.model, args.force))
-    todo = [task for task in tasks if task.state != "verified" or args.force]
     progress = Progress(len(todo), args.quiet)
-    settings = campaign.Settings(args.force, args.jobs, args.note, args.inject)
     result = campaign.carry_out(registry, selection.target, tasks, settings, progress)
     progress.close()
     written += result.written
     written += refresh(registry.root)
     staged = not args.no_stage and stage_with_pages(registry.root, written)
-    return _conclude(result, todo, staged)
+    status = _conclude(result, todo, staged)
+    if result.busy is not None:
+        raise result.busy
+    return status
 
 
 def _save_model(registry: Registry, model: Model, force: bool) -> str:

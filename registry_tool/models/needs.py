@@ -36,6 +36,7 @@ def derive(config: DecoderConfig, name: str, seq: int) -> Model:
         needs=[*_prefill(config, seq), *_decode(config)],
         uncovered=list(_uncovered(config)),
         notes=notes,
+        layers=config.layers,
     )
 
 

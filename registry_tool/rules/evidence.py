@@ -10,6 +10,8 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
+from msgspec import UNSET
+
 from registry_tool.records.verdict import Attempt, Output, StoredLog, Verdict
 from registry_tool.rules.views import VerdictView
 
@@ -29,9 +31,18 @@ def disagreements(view: VerdictView) -> list[str]:
     if _reads_back_plainly(view.verdict, log, err, view.elements):
         return []
     # Imported here: most checks of most registries need no more than the line above.
-    from registry_tool.verifier import artifact
+    from registry_tool.verifier.readback import read_back
 
-    return artifact.read_back(view.verdict, log, err, view.elements)
+    timings = [
+        (view.files[run.log.name], view.files[run.err.name]) for run in view.verdict.profile or ()
+    ]
+    return read_back(view.verdict, log, err, view.elements, timings, _is_stateful(view))
+
+
+def _is_stateful(view: VerdictView) -> bool:
+    """Whether timing spoils the outputs, so that a timing run may end as a failure."""
+    harness = None if view.spec is None else view.spec.harness.get(view.verdict.subject.target)
+    return harness is not None and harness.stateful
 
 
 def _layers_disagree(view: VerdictView) -> list[str]:
@@ -41,7 +52,8 @@ def _layers_disagree(view: VerdictView) -> list[str]:
     from registry_tool.verifier.request import Request
 
     run, verdict = view.verdict.attempts[-1], view.verdict
-    wanted = Request(mode="diagnosis", target=verdict.subject.target)
+    layers = None if verdict.layers is UNSET else verdict.layers
+    wanted = Request(mode="diagnosis", target=verdict.subject.target, layers=layers)
     errors = parse(view.files[run.err.name])
     facts = parse(view.files[run.log.name])
     judgement = judge(facts, run.exit_status, run.timed_out, wanted, errors)
@@ -158,7 +170,7 @@ def _pairs(sizes: Mapping[str, int]) -> list[str]:
 def stored_wrong(stored: StoredLog, data: bytes) -> str | None:
     """Why ``data`` is not the stream that the verdict names, or None."""
     if stored.excerpt_sha256 is not None:
-        from registry_tool.verifier.artifact import STORED_WHOLE
+        from registry_tool.verifier.streams import STORED_WHOLE
 
         if stored.size <= STORED_WHOLE:
             return f"only an excerpt is stored of {stored.size} bytes, which would fit"
@@ -171,11 +183,9 @@ def stored_wrong(stored: StoredLog, data: bytes) -> str | None:
     return None
 
 
-def contradictions(verdict: Verdict, elements: Sequence[int]) -> Iterator[tuple[str, str]]:
-    """Pointer and words for everything in a verdict that its own `pass` cannot be true with.
-
-    ``elements`` are those of the kernel's outputs.
-    """
+def contradictions(view: VerdictView) -> Iterator[tuple[str, str]]:
+    """Pointer and words for everything in a verdict that its own `pass` cannot be true with."""
+    verdict, elements = view.verdict, view.elements
     if verdict.reason is not None:
         yield "/reason", f"it gives a reason why it is none: {verdict.reason}"
     if verdict.kind == "imported":
@@ -187,17 +197,20 @@ def contradictions(verdict: Verdict, elements: Sequence[int]) -> Iterator[tuple[
         yield from _run(verdict.attempts[-1], f"/attempts/{len(verdict.attempts) - 1}", "its run")
     if verdict.performance is not None:
         for at, run in enumerate(verdict.profile or ()):
-            yield from _run(run, f"/profile/{at}", "its timing run")
+            spoiled = _is_stateful(view)
+            yield from _run(run, f"/profile/{at}", "its timing run", any_status=spoiled)
     if verdict.kind == "harness":
         yield from _outputs(verdict.outputs, elements)
     elif verdict.outputs:
         yield "/outputs", "a diagnosis has no figures of outputs"
 
 
-def _run(run: Attempt, pointer: str, name: str) -> Iterator[tuple[str, str]]:
+def _run(
+    run: Attempt, pointer: str, name: str, any_status: bool = False
+) -> Iterator[tuple[str, str]]:
     if run.timed_out:
         yield f"{pointer}/timed_out", f"{name} was ended by the time limit"
-    if run.exit_status != 0:
+    if run.exit_status != 0 and not any_status:
         yield f"{pointer}/exit_status", f"{name} ended with status {run.exit_status}"
     if run.status != "pass":
         yield f"{pointer}/status", f"{name} proved only {run.status!r}"

@@ -64,6 +64,9 @@ def same_numbers(row: RowView) -> Iterator[Complaint]:
             f"the verdict is of the kind {verdict.kind!r}, the row says {record.verdict.kind!r}",
             "/verdict/kind",
         )
+    if (record.verdict.flaky is True) != verdict.is_flaky:
+        words = "passed only on a retry" if verdict.is_flaky else "passed at once"
+        yield Complaint(f"the verdict {words}, the row says otherwise (flaky)", "/verdict/flaky")
     output = worst(verdict)
     for name in ("mean_rel_L1", "max_abs", "max_rel"):
         ours, theirs = getattr(record, name), getattr(output, name, None)

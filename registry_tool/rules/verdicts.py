@@ -96,7 +96,7 @@ def _passed(row: RowView) -> Iterator[Complaint]:
             path=path,
         )
     elif row.spec is not None:
-        for pointer, words in contradictions(verdict, row.verdict.elements):
+        for pointer, words in contradictions(row.verdict):
             yield Complaint(f"the verdict calls itself a pass, but {words}", pointer, path=path)
     newest = max(row.newer, key=lambda verdict: verdict.run_id, default=None)
     if newest is not None and newest.status != "pass":
@@ -123,6 +123,15 @@ def _kind_fits_target(row: RowView) -> Iterator[Complaint]:
     record, target = row.record, row.target
     if target is None:
         return
+    if record.verdict.kind == "diagnosis":
+        why = None
+        if target.kind != "hardware":
+            why = "is emulated, where no model is diagnosed"
+        elif row.spec is not None and record.target in row.spec.harness:
+            why = f"has a harness for {record.kernel}: nothing less is taken there"
+        if why is not None:
+            words = f"the row stands on the diagnosis of a model, and {record.target} {why}"
+            yield Complaint(words, "/verdict/kind")
     if target.kind == "hardware":
         if record.verdict.kind == "imported" and record.verdict.status == "pass":
             yield Complaint(
@@ -208,10 +217,11 @@ RULES = (
     Rule(
         id="KR107",
         title="not measured on hardware",
-        summary="An emulated or imported verdict is offered for a hardware target, or a speed for "
-        "an emulated one.",
+        summary="An emulated or imported verdict is offered for a hardware target, a speed for an "
+        "emulated one, or the diagnosis of a model for a kernel that has a harness.",
         rationale="Emulation proves numerics and nothing about hardware; an import proves only "
-        "that somebody wrote it down.",
+        "that somebody wrote it down; the diagnosis of a model compares layers, and covers only "
+        "what no harness runs alone.",
         fix="registry-tool verify --target TARGET on the device itself",
         on_row=_kind_fits_target,
         on_verdict=_evidence_of_hardware,

@@ -19,6 +19,12 @@ from registry_tool.errors import GitError
 
 _ARGUMENTS = 500
 """Paths per command line."""
+_ELSEWHERE = (
+    "GIT_DIR", "GIT_INDEX_FILE", "GIT_WORK_TREE", "GIT_OBJECT_DIRECTORY", "GIT_COMMON_DIR",
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_NAMESPACE", "GIT_PREFIX",
+)  # fmt: skip
+"""What a hook is given, and what another repository must not see."""
+_OTHER_TREE_LIMIT_S = 10.0
 
 
 class Change(NamedTuple):
@@ -156,6 +162,47 @@ def open_repository(root: Path) -> Repository | None:
     # Before the first commit there is no fourth line.
     head = lines[3] if len(lines) > 3 else None
     return Repository(top, Path(lines[1]), prefix, environment, lines[2], head)
+
+
+def commit_of(folder: Path) -> tuple[str, bool]:
+    """The commit of the repository that holds ``folder``, and whether tracked files differ from it.
+
+    GIT_DIR and its like are not heeded: ``folder`` is another tree than the one of a running hook.
+    Raises GitError, with git's own words, where there is no commit, or none that has ``folder``.
+    """
+    commit = _ask_in(folder, "rev-parse", "--verify", "HEAD^{commit}")
+    try:
+        _ask_in(folder, "rev-parse", "--verify", "HEAD:./")
+    except GitError:
+        raise GitError("the git repository around it does not hold it", path=folder) from None
+    changes = _ask_in(folder, "status", "--porcelain", "-uno", "--ignore-submodules=dirty")
+    return commit, bool(changes)
+
+
+def _ask_in(folder: Path, *arguments: str) -> str:
+    environment = {name: text for name, text in _environment().items() if name not in _ELSEWHERE}
+    try:
+        done = subprocess.run(
+            ["git", *arguments],
+            cwd=folder,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            check=False,
+            timeout=_OTHER_TREE_LIMIT_S,
+        )
+    except OSError as error:
+        raise GitError(f"git cannot be asked: {error.strerror}", path=folder) from None
+    except subprocess.TimeoutExpired:
+        raise GitError(
+            f"git did not answer within {_OTHER_TREE_LIMIT_S:g} s",
+            path=folder,
+            fix=f"git -C {folder} status",
+        ) from None
+    if done.returncode != 0:
+        words = done.stderr.decode("utf-8", "replace").strip().partition("\n")[0]
+        raise GitError(words or f"git {arguments[0]} failed", path=folder)
+    return os.fsdecode(done.stdout).strip()
 
 
 def require_repository(root: Path) -> Repository:

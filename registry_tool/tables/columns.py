@@ -141,7 +141,9 @@ def _status(record: Record, spec: KernelSpec, kind: str, argument: str | None) -
     if is_clean(record):
         # Emulation proves numerics, never hardware: no green mark.
         return "✅" if kind == "hardware" else f"{EMULATED} ✔"
-    words = [word for word in (verdict.status, verdict.kind) if word not in ("pass", "harness")]
+    flaky = ("flaky",) if verdict.flaky is True else ()
+    said = (verdict.status, verdict.kind, *flaky)
+    words = [word for word in said if word not in ("pass", "harness")]
     glyph = "⚠️" if verdict.status in ("pass", "unverified") else "❌"
     if kind != "hardware":
         glyph = f"{EMULATED} {glyph}"
@@ -150,9 +152,10 @@ def _status(record: Record, spec: KernelSpec, kind: str, argument: str | None) -
 
 
 def is_clean(record: Record) -> bool:
-    """Whether a gated run proved the row and nobody had to accept a complaint about it."""
+    """Whether a gated run proved the row at once, and nobody had to accept a complaint of it."""
     verdict = record.verdict
-    return verdict.status == "pass" and verdict.kind == "harness" and not record.waivers
+    proved = verdict.status == "pass" and verdict.kind == "harness" and verdict.flaky is not True
+    return proved and not record.waivers
 
 
 CELLS: Mapping[str, Cell] = {

@@ -115,7 +115,8 @@ def _row(
         herd=tuple(record.herd),
         used_by=tuple([f"{use.model} {use.site}" for use in record.used_by]),
         notes=tuple(record.notes),
-        passed=record.verdict.status == "pass",
+        # The diagnosis of a model measures no configuration that could be looked up.
+        passed=record.verdict.status == "pass" and record.verdict.kind != "diagnosis",
         clean=columns.is_clean(record),
     )
 

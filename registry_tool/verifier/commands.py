@@ -1,4 +1,4 @@
-"""The argument list that runs a kernel on a target; nothing is started here."""
+"""The commands that run a kernel on a target; nothing is started here."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from registry_tool.errors import InputError, RegistryError, UsageError
+from registry_tool.errors import HarnessError, InputError
 from registry_tool.records import kernel
 from registry_tool.records.keys import RowId
 from registry_tool.records.spec import KernelSpec, Target, Tolerance
+from registry_tool.verifier import hardware
 from registry_tool.verifier.environment import PACKAGE
-from registry_tool.verifier.job import Job
+from registry_tool.verifier.job import Commands, Job, Step
 
 _OWN_EMULATOR = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*\.py:[A-Za-z_][A-Za-z0-9_]*")
 _PYTHON = "python3"
@@ -29,45 +30,44 @@ def make_job(
     tile: Mapping[str, int],
     herd: Sequence[int],
     inject: str | None = None,
+    place: hardware.Place | None = None,
 ) -> Job:
-    """How ``row`` is run. Raises ToolError if the spec has no harness for the target."""
-    precision = spec.variants[variant].precision if variant is not None else None
-    if target.kind == "hardware":
-        raise _no_harness(spec, row.target)
-    registry_root = registry_root.resolve()  # the command runs in another folder
-    command = emulator_command(
-        spec,
-        registry_root,
-        shape,
-        variant,
-        tile,
-        herd,
-        kernel.tolerance(spec, precision),
-        inject,
-    )
+    """How ``row`` is run; ``place`` is needed for hardware.
+
+    Raises ToolError if the spec has no harness, or no emulator, for the target.
+    """
+    if place is not None:
+        commands = hardware.commands(spec, row.target, place, shape, variant, tile, herd)
+    else:
+        commands = _emulated(registry_root.resolve(), spec, shape, variant, tile, herd, inject)
     return Job(
         row=row,
         spec=spec,
         shape=dict(shape),
         variant=variant,
-        precision=precision,
+        precision=spec.variants[variant].precision if variant is not None else None,
         tile=dict(tile),
         herd=tuple(herd),
         target=target,
-        command=command,
-        recorded_command=recorded(command, registry_root),
-        # Where `-m registry_tool.emulator` is found whatever the caller's folder holds, installed
-        # or not; a registry with a numpy.py of its own must not be what is imported.
-        cwd=PACKAGE.parent,
-        run_limit_s=target.run_limit_s,
+        commands=commands,
     )
 
 
-def _no_harness(spec: KernelSpec, target: str) -> RegistryError:
-    return RegistryError(
-        f"{target} is a hardware target, and this version runs {spec.kernel} on emulated ones only",
-        fix="registry-tool verify --target npu2-emu ... (or the harness by hand, then judge LOG)",
-    )
+def _emulated(
+    root: Path,
+    spec: KernelSpec,
+    shape: Mapping[str, int],
+    variant: str | None,
+    tile: Mapping[str, int],
+    herd: Sequence[int],
+    inject: str | None,
+) -> Commands:
+    tolerance = kernel.tolerance(spec, kernel.precision_of(spec, variant))
+    command = emulator_command(spec, root, shape, variant, tile, herd, tolerance, inject)
+    # Where `-m registry_tool.emulator` is found whatever the caller's folder holds, installed or
+    # not; a registry with a numpy.py of its own must not be what is imported.
+    step = Step(tuple(command), tuple(recorded(command, root)), PACKAGE.parent)
+    return Commands(correctness=step)
 
 
 def emulator_command(
@@ -82,7 +82,7 @@ def emulator_command(
 ) -> list[str]:
     """The argument list of one emulated run, for this interpreter.
 
-    Raises UsageError if the kernel is not emulated, InputError if its own emulator is not there.
+    Raises HarnessError if the kernel is not emulated, InputError if its own emulator is not there.
     """
     command = [sys.executable, "-m", "registry_tool.emulator", spec.kernel]
     command += _pairs(shape)
@@ -106,7 +106,7 @@ def _pairs(sizes: Mapping[str, int]) -> list[str]:
 def _emulator(spec: KernelSpec, registry_root: Path) -> str:
     emulator = spec.emulator
     if emulator is None:
-        raise UsageError(
+        raise HarnessError(
             f"{spec.kernel} is not emulated: its spec names no emulator function",
             fix=f"add emulator: FILE.py:FUNCTION to kernels/{spec.kernel}.yaml",
         )
@@ -139,5 +139,18 @@ def recorded(command: Iterable[str], registry_root: Path) -> list[str]:
 
 
 def shell_text(command: Sequence[str]) -> str:
-    """The command as one would type it, each word quoted for a POSIX shell."""
-    return shlex.join(command)
+    """The command as one would type it, each word quoted for a POSIX shell.
+
+    A path of this machine that is not set stays a variable for the shell to fill in.
+    """
+    return " ".join(_shell_word(word) for word in command)
+
+
+def _shell_word(word: str) -> str:
+    for unset in (hardware.UNKNOWN_PEANO, hardware.UNKNOWN_ROOT):
+        before, found, after = word.partition(unset)
+        if found:
+            # Between double quotes a shell still reads these three.
+            escaped = (re.sub(r'([\\"`])', r"\\\1", part) for part in (before, after))
+            return '"' + unset.join(escaped) + '"'
+    return shlex.quote(word)

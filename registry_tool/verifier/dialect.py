@@ -20,7 +20,7 @@ _NOT_FINITE = r"[+-]?(?i:nan|infinity|inf)"
 _N = rf"({_NUMBER}|{_NOT_FINITE})"
 _SIGNED = rf"([+-]?{_NUMBER}|{_NOT_FINITE})"
 _END = r"[ \t]*"
-_MICRO = ("\xc2\xb5", "\xce\xbc")  # the two signs for micro, in UTF-8
+_MICRO = ("\xc2\xb5", "\xce\xbc", "\xb5")  # the two signs for micro in UTF-8, one in latin-1
 _TIME = rf"(ns|us|(?:{'|'.join(_MICRO)})s|usec|ms|msec|s|sec)"
 _RATE = r"([KMGTP]?)FLOP(?:/s|S|s)?|([KMGTP]i?)B/s"
 _WORDS = r"(?:[\w./-]+ ){0,4}"
@@ -41,11 +41,23 @@ _AVERAGE_RATE = re.compile(
     rf"(?:([kmgtp]?)flops|[Tt]hroughput|[Bb]andwidth): ?{_N}(?: ?(?:{_RATE}))?\.?{_END}",
     re.A,
 )
-_MISMATCH = re.compile(r"\s*Mismatches: ([0-9]{1,18}) / ([0-9]{1,18}) elements", re.A)
+_MISMATCH = re.compile(r".*?Mismatches: ([0-9]{1,18}) / ([0-9]{1,18}) elements", re.A)
 _DEVICE = re.compile(r"(?:Detected NPU device|Target device from AIR_TARGET_DEVICE): *([!-~]+)")
-_DRIVER_TIMEOUT = (
-    r".*\b(?i:time|latency)[^0-9]*"
-    r"(?:(?:6144[0-9]{3}(?:\.[0-9]+)?|6\.144[0-9]*e\+06) ?us|6144(?:\.[0-9]+)? ?ms)\b"
+_UNIT_BEFORE = re.compile(rf"(?:[(\[_]|\bin ){_TIME}(?![A-Za-z])", re.A)
+_UNIT_AFTER = re.compile(rf"[ \t]*(?:[0-9.,/; \t]*[0-9][ \t]*)?{_TIME}(?![A-Za-z/])", re.A)
+_AT_TIMEOUT = re.compile(
+    r"(?<![0-9A-Za-z.\xd7])(?:6144[0-9]{3}(?:\.[0-9]+)?|6\.144[0-9]*[eE]\+?0?[36]"
+    r"|6144(?:\.[0-9]+)?|6\.144[0-9]*)(?![0-9])(?!\.[0-9])"
+)
+# A figure of one dispatch, not that of a build or of the whole script.
+_OF_A_DISPATCH = re.compile(
+    r"(?i)\b(?:\w+_)?(?:time|times|latency|latencies|dispatch|iter|iteration|run|took|elapsed|duration|"
+    r"avg|average|mean|median|min|max|kernel|npu)(?:\b|_)",
+    re.A,
+)
+_OF_ELSE = re.compile(
+    r"(?i)\b(?:compil\w*|build\w*|built|link\w*|aircc|aiecc|pipeline|load\w*|setup|total|wall)\b",
+    re.A,
 )
 _LAYER_HEAD = r"\|\s*Layer\s*\|\s*cos_p5\s*\|\s*cos_min\s*\|\s*cos_median\s*\|\s*max_abs\s*\|\s*\Z"
 _LAYER = re.compile(
@@ -56,8 +68,10 @@ _LAYERS_CLAIMED = re.compile(r"(?:\bn_layers=|'n_layer_records': )([0-9]{1,6})\b
 # Colours, erasing to the line's end, cursor on and off, titles: nothing that moves the cursor. A
 # line whose letters stand elsewhere on the screen than in the file is no line of the dialect.
 _COLOUR = re.compile(
-    r"\x1b\[[0-9;:]*[mK]|\x1b\[\?[0-9;]*[hl]|\x1b\([AB0]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)"
+    r"\x1b\[[0-9;:]*m|\x1b\[0?K|\x1b\[\?[0-9;]*[hl]|\x1b\([AB0]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)"
 )
+# Erasing the whole line or its start is harmless only before anything stands in it.
+_ERASED_AT_START = re.compile(r"(?:\x1b\[[0-9;:]*m)*\x1b\[[12]K")
 _COLOUR_IN_NUMBER = re.compile(r"[0-9.](?:\x1b\[[0-9;:]*[mK])+[0-9.]")
 _ANY_ESCAPE = re.compile(_COLOUR.pattern + r"|\x1b\[[0-?]*[ -/]*[@-~]|\x1b[@-Z\\^_=>78]")
 
@@ -166,23 +180,50 @@ _FORMS: dict[str, tuple[_Form, ...]] = {
 class _Sign(NamedTuple):
     """What speaks against a run, or explains it, wherever it stands in a line.
 
-    ``pattern`` must match from the line's start; None: the needle is enough.
+    ``says`` decides whether a line with the needle says so; None: the needle is enough.
     """
 
     kind: Kind
     needle: str
-    pattern: re.Pattern[str] | None = None
+    says: Callable[[str], object] | None = None
 
 
 def _sign(kind: Kind, needle: str, pattern: str) -> _Sign:
-    return _Sign(kind, needle, re.compile(pattern, re.A))
+    """A sign whose pattern must match from the line's start."""
+    return _Sign(kind, needle, re.compile(pattern, re.A).match)
+
+
+def _is_at_driver_timeout(text: str) -> bool:
+    """Whether a line gives a dispatch the driver's time-out of 6144 ms, alone or among others.
+
+    The unit stands behind the figure, behind the list that it is in, or before it: ``(us)``.
+    """
+    if _OF_ELSE.search(text) or not _OF_A_DISPATCH.search(text):
+        return False
+    for found in _AT_TIMEOUT.finditer(text):
+        after = _UNIT_AFTER.match(text, found.end())
+        before = None if after else _UNIT_BEFORE.findall(text, 0, found.start())
+        unit = after[1] if after else before[-1] if before else None
+        if unit and 6_144_000 <= float(found[0]) * _MICROSECONDS[unit] < 6_145_000:
+            return True
+    return False
+
+
+_FAIL_WORDS = (
+    r"(?i:\s*\W{0,5}\s*(?:(?:the )?(?:tests?|verification|validation|comparison|check|result"
+    r"|output [0-9]+)(?: has)?\s*:?\s*)?fail(?:ed|ure)?\s*[.!]*\s*\W{0,5}\s*)\Z"
+)
 
 
 _SIGNS = (
-    _sign("torn", "[prec", r"\s*\[prec"),
-    _sign("fragment", "mean_rel_L1", r"(?!\s*(?://|#|echo ))"),
+    _sign("torn", "[prec", r"\s*\[prec|.*\[precision\] Output [0-9]"),
+    _sign("torn", "_err max=", r".*(?:rel_err max=\S+ \||\| abs_err max=\S)"),
+    _sign("torn", " atol=", r".*\| rtol=\S+ atol="),
+    _Sign("fragment", "mean_rel_L1"),
     _sign("failed", "failed.", r"\s*failed\.\s*\Z"),
-    _sign("other_fail", "fail.", r"\s*fail\.\s*\Z"),
+    _sign("other_fail", "fail", r"(?!\s*failed\.\s*\Z)" + _FAIL_WORDS),
+    _sign("other_fail", "Fail", _FAIL_WORDS),
+    _sign("other_fail", "FAIL", _FAIL_WORDS),
     _sign("other_fail", "FAIL", r"\s*FAIL(?:ED)?(?=[\s:!.]|\Z)(?!\s*:\s*0\b)"),
     _sign("other_fail", "FAIL", r"\s*(?:\[verify\] FAIL\b|Result: \*\*FAIL)"),
     _sign("other_fail", "Error at index ", r"\s*Error at index [0-9]"),
@@ -190,8 +231,15 @@ _SIGNS = (
     _sign("other_pass", "PASS", r"\s*(?:\[verify\] PASS\b|Result: \*\*PASS)"),
     _sign("mismatch", "Mismatches: ", _MISMATCH.pattern),
     _sign("bad_output", "ERROR: Output ", r"\s*ERROR: Output [0-9]"),
+    _Sign("bad_output", "does not meet expected output"),
     _sign("correlation", "correlation: ", r"\s*Output [0-9]+ correlation: "),
     _Sign("sampled", "Stochastic check"),
+    _sign(
+        "sampled",
+        "ampled ",
+        r".*(?:\b[Ss]ampled (?:check|comparison|elements|outputs|points|positions)|[0-9] sampled )",
+    ),
+    _sign("sampled", "random sample", r".*[0-9] random samples?\b"),
     _sign("no_outputs", "No outputs to validate", r"\s*No outputs to validate"),
     _Sign("compile_only", "ompile-only done"),
     _sign("device", "Detected NPU device", r".*?" + _DEVICE.pattern),
@@ -201,8 +249,8 @@ _SIGNS = (
     _Sign("emulated", "Emulated target "),
     _Sign("device_timeout", "ERT_CMD_STATE_TIMEOUT"),
     # One dispatch at the driver's time-out (6144 ms), in a list of times or as their maximum.
-    _sign("device_timeout", "6144", _DRIVER_TIMEOUT),
-    _sign("device_timeout", "6.144", _DRIVER_TIMEOUT),
+    _Sign("device_timeout", "6144", _is_at_driver_timeout),
+    _Sign("device_timeout", "6.144", _is_at_driver_timeout),
     _Sign("crash", "Traceback (most recent call last)"),
     _Sign("crash", "core dumped"),
     _Sign("crash", "Segmentation fault"),
@@ -219,15 +267,27 @@ _SIGNS = (
     _sign("make_error", "*** ", r"make(?:\[[0-9]+\])?: \*\*\* "),
     _sign("layer", "cos_p5", _LAYER_HEAD),
     _sign("layers_claimed", "n_layer", r".*?" + _LAYERS_CLAIMED.pattern),
+    _sign("older_device", "aie2", r".*(?:AIE_TARGET=|--arch[ =]|--target=)aie2(?![a-z0-9])"),
     _Sign("repeat_count", "Repeat count exceeds"),
     _Sign("descriptors", "exhausted available buffer descriptor"),
     _Sign("l2_capacity", "L2 capacity exceeded"),
     _Sign("dispatch_state", "qds_device::wait()"),
-    _Sign("stride", "op Stride "),
+    _sign("stride", "op Stride ", r".*op Stride -?[0-9]+ exceeds"),
+    _Sign("l1_capacity", "allocated buffers exceeded available memory"),
     _Sign("missing_module", "No module named "),
+    _sign(
+        "peano",
+        "PEANO_INSTALL_DIR",
+        r".*PEANO_INSTALL_DIR[^=/]*(?i:\b(?:not (?:set|found|defined)|unset|undefined|empty|missing"
+        r"|must be))",
+    ),
     _Sign("lock_busy", "timeout while waiting to get lock"),
+    # Python's filelock: the harness's own lock.
+    _sign("lock_busy", "could not be acquired", r".*[Ll]ock.*could not be acquired"),
 )
-_UNMISTAKABLE = tuple(sign for sign in _SIGNS if sign.pattern is None)
+# A comment, or a command that only says something (make shows both): no word of the run itself.
+_ASIDE = re.compile(r"\s*(?:#{1,2}(?:\s|\Z)|//|(?:\++ |@)?(?:echo|printf)\b)", re.A)
+_UNMISTAKABLE = tuple(sign for sign in _SIGNS if sign.says is None)
 LONGEST_NEEDLE = max(len(sign.needle) for sign in _UNMISTAKABLE)
 NEEDLES = tuple(
     dict.fromkeys(
@@ -239,21 +299,17 @@ NEEDLES = tuple(
 
 
 def signs(text: str) -> tuple[Kind, ...]:
-    """What a line says that is no `statement`."""
+    """What a line says that is no `statement`; each kind once."""
     return _signs_again(text) if len(text) < 200 else _signs(text)
 
 
 def _signs(text: str) -> tuple[Kind, ...]:
+    if _ASIDE.match(text):
+        return ()
     found = [
-        kind
-        for kind, needle, pattern in _SIGNS
-        if needle in text and (pattern is None or pattern.match(text))
+        kind for kind, needle, says in _SIGNS if needle in text and (says is None or says(text))
     ]
-    if "\0" in text:
-        whole = text.replace("\0", "")
-        if whole.lstrip(" \t").startswith("[prec") or "mean_rel_L1" in whole:
-            found.append("torn")
-    return tuple(found)
+    return tuple(dict.fromkeys(found))
 
 
 # The gate reads thousands of logs that say the same in most of their lines.
@@ -310,6 +366,9 @@ def is_layer_rule(text: str) -> bool:
 
 def without_colour(text: str) -> str:
     """The line without its colours; untouched where one would glue a number's halves together."""
+    erased = _ERASED_AT_START.match(text)
+    if erased is not None:
+        text = text[erased.end() :]
     return text if _COLOUR_IN_NUMBER.search(text) else _COLOUR.sub("", text)
 
 

@@ -9,66 +9,95 @@ import ast
 import hashlib
 import platform
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import cache
 from importlib import metadata, util
 from pathlib import Path
 
 from registry_tool.records.spec import KernelSpec, Target
 from registry_tool.records.verdict import Environment, Fact
+from registry_tool.verifier import machine, xrt_smi
 from registry_tool.verifier.facts import LogFacts
+from registry_tool.verifier.hardware import PEANO, Place
+from registry_tool.verifier.machine import known, unknown
+from registry_tool.verifier.tree import hardware_sources
+from registry_tool.verifier.xrt_smi import Examined
 
 PACKAGE = Path(__file__).resolve().parent.parent
 _EMULATOR = "registry_tool.emulator"
 _MACHINE_IDS = (Path("/etc/machine-id"), Path("/var/lib/dbus/machine-id"))
-_PLATFORM_PROFILE = Path("/sys/firmware/acpi/platform_profile")
-_HARDWARE_FILES = {
-    "driver": (Path("/sys/module/amdxdna/version"),),
-    "firmware": (Path("/sys/class/accel/accel0/device/fw_version"),),
-    "power_mode": (Path("/sys/class/accel/accel0/device/power_mode"),),
-}
 _NO_DEVICE = "emulated target: no device takes part"
+_NOT_ASKED = Examined("xrt-smi was not asked")
 
 
-def gather(target: Target, facts: LogFacts) -> Environment:
-    """What is known around a run on ``target`` that printed ``facts``."""
-    hardware = {
-        name: _first_line(paths) if target.kind == "hardware" else _unknown(_NO_DEVICE)
-        for name, paths in _HARDWARE_FILES.items()
-    }
-    return Environment(
-        host=host(),
-        device=_device(facts),
-        driver=hardware["driver"],
-        firmware=hardware["firmware"],
-        power_mode=hardware["power_mode"],
-        platform_profile=_first_line((_PLATFORM_PROFILE,)),
-        toolchain=dict(_emulation_toolchain()) if target.kind == "emulated" else {},
+@dataclass(frozen=True)
+class Surroundings:
+    """What one survey of the machine found: made once per plan, and handed to every `gather`.
+
+    ``system`` is where sysfs is mounted: what may change between two runs is read there again.
+    """
+
+    device: Mapping[str, Fact]
+    toolchain: Mapping[str, Fact]
+    system: Path = machine.SYSTEM
+
+
+def survey(
+    target: Target, environ: Mapping[str, str], place: Place | None, system: Path = machine.SYSTEM
+) -> Surroundings:
+    """Ask everything that surrounds the runs of ``target``: some programs, a second or so.
+
+    ``place`` is where the harness tree and its compiler are; None where they are not known.
+    """
+    if target.kind != "hardware":
+        return Surroundings(_nothing_about_a_device(), dict(_emulation_toolchain()), system)
+    said = xrt_smi.examine(environ)
+    root, peano = (Path(place.root), place.peano) if place else (None, environ.get(PEANO, ""))
+    return Surroundings(
+        device=machine.device_facts(environ, system, said),
+        toolchain=machine.toolchain(root, peano, environ, said),
+        system=system,
     )
 
 
-def _known(value: str) -> Fact:
-    line = "".join(character if character.isprintable() else "?" for character in value).strip()
-    return Fact(value=line[:200], reason=None) if line else _unknown("empty")
+def gather(
+    target: Target, facts: LogFacts, surroundings: Surroundings | None = None
+) -> Environment:
+    """What is known around a run on ``target`` that printed ``facts``.
+
+    Without ``surroundings`` only files are read, no program is asked.
+    """
+    around = surroundings or _unsurveyed(target)
+    device = around.device
+    return Environment(
+        host=host(),
+        device=_device(facts, device["device"]),
+        driver=device["driver"],
+        firmware=device["firmware"],
+        power_mode=device["power_mode"],
+        platform_profile=machine.platform_profile(around.system),
+        toolchain=dict(around.toolchain),
+    )
 
 
-def _unknown(reason: str) -> Fact:
-    return Fact(value=None, reason=reason)
+def _unsurveyed(target: Target) -> Surroundings:
+    if target.kind == "hardware":
+        return Surroundings(machine.device_facts({}, examined=_NOT_ASKED), {})
+    return Surroundings(_nothing_about_a_device(), _emulation_toolchain())
 
 
-def _device(facts: LogFacts) -> Fact:
-    if not facts.devices:
-        return _unknown("the harness names no device")
-    return _known(", ".join(dict.fromkeys(facts.devices)))
+def _nothing_about_a_device() -> dict[str, Fact]:
+    return dict.fromkeys(("device", "driver", "firmware", "power_mode"), unknown(_NO_DEVICE))
 
 
-def _first_line(paths: tuple[Path, ...]) -> Fact:
-    for path in paths:
-        try:
-            return _known(path.read_text(encoding="utf-8", errors="replace"))
-        except OSError:
-            continue
-    return _unknown(f"no {paths[0]}")
+def _device(facts: LogFacts, otherwise: Fact) -> Fact:
+    """The device that the harness named: it knows which one it ran on; else that of the machine."""
+    if facts.devices:
+        return known(", ".join(dict.fromkeys(facts.devices)))
+    if otherwise.value is not None:
+        return otherwise
+    return unknown(f"the harness names no device; {otherwise.reason}")
 
 
 @cache
@@ -81,15 +110,15 @@ def host() -> Fact:
             continue
         if identity and identity != "uninitialized":
             # machine-id(5): never to be shown itself, only hashed for one application.
-            return _known(hashlib.sha256(f"registry-tool:{identity}".encode()).hexdigest()[:16])
-    return _unknown(f"no {_MACHINE_IDS[0]}")
+            return known(hashlib.sha256(f"registry-tool:{identity}".encode()).hexdigest()[:16])
+    return unknown(f"no {_MACHINE_IDS[0]}")
 
 
 @cache
 def _emulation_toolchain() -> dict[str, Fact]:
     # The harness is started with this interpreter, so its NumPy is ours; importing it is slow.
     return {
-        "python": _known(platform.python_version()),
+        "python": known(platform.python_version()),
         "numpy": _numpy(),
         "blas": _blas(),
         "cpu": _cpu(),
@@ -98,9 +127,9 @@ def _emulation_toolchain() -> dict[str, Fact]:
 
 def _numpy() -> Fact:
     try:
-        return _known(metadata.version("numpy"))
+        return known(metadata.version("numpy"))
     except metadata.PackageNotFoundError:
-        return _unknown("numpy is not installed")
+        return unknown("numpy is not installed")
 
 
 def _blas() -> Fact:
@@ -114,8 +143,8 @@ def _blas() -> Fact:
             r'"blas": \{\s*"name": r?"([^"]+)",(?:\s*"found": .*,)?\s*"version": r?"([^"]+)"', text
         )
         if match:
-            return _known(f"{match[1]} {match[2]}")
-    return _unknown("numpy does not say")
+            return known(f"{match[1]} {match[2]}")
+    return unknown("numpy does not say")
 
 
 def _cpu() -> Fact:
@@ -123,17 +152,26 @@ def _cpu() -> Fact:
     try:
         text = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
     except OSError:
-        return _unknown("no /proc/cpuinfo")
+        return unknown("no /proc/cpuinfo")
     match = re.search(r"^(?:model name|Hardware|cpu)\s*:\s*(.+)$", text, re.MULTILINE)
-    return _known(match[1]) if match else _unknown("/proc/cpuinfo names no model")
+    return known(match[1]) if match else unknown("/proc/cpuinfo names no model")
 
 
-def sources(spec: KernelSpec, target: Target, registry_root: Path) -> dict[str, str]:
-    """SHA-256 of each harness file that takes part: the emulator's modules that this kernel needs.
+def sources(
+    spec: KernelSpec, target: Target, registry_root: Path, name: str | None = None
+) -> dict[str, str]:
+    """SHA-256 of each harness file that takes part in a run of ``spec``.
 
-    Names are relative to the folder that holds the package, or to the registry's root.
+    On an emulated target: the emulator's modules that this kernel needs, named relative to the
+    folder that holds the package, or to the registry's root. On hardware: the files of the
+    harness of ``name`` (the target's), relative to harness_root.
     """
-    if target.kind != "emulated" or spec.emulator is None:
+    if target.kind == "hardware":
+        harness = spec.harness.get(name) if name else None
+        if harness is None or target.harness_root is None:
+            return {}
+        return hardware_sources(harness, Path(target.harness_root).expanduser())
+    if spec.emulator is None:
         return {}
     module = spec.emulator.partition(":")[0]
     own = module if module.endswith(".py") else None

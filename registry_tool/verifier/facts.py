@@ -41,9 +41,12 @@ Kind = Literal[
     "repeat_count",
     "descriptors",
     "l2_capacity",
+    "l1_capacity",
     "dispatch_state",
     "stride",
     "missing_module",
+    "older_device",
+    "peano",
     "lock_busy",
 ]
 

@@ -11,9 +11,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from registry_tool.errors import InputError, RegistryError, UsageError
+from registry_tool.errors import HarnessError, InputError, RegistryError, UsageError
 from registry_tool.records import kernel
 from registry_tool.records.spec import Harness, HarnessRun, KernelSpec, Target
+from registry_tool.verifier.job import Commands, Step
 
 PEANO = "PEANO_INSTALL_DIR"
 ROOT = "HARNESS_ROOT"
@@ -21,25 +22,6 @@ UNKNOWN_PEANO, UNKNOWN_ROOT = f"${PEANO}", f"${ROOT}"
 """What stands for the two paths of this machine in a verdict, and where they are not set."""
 # What neither make nor a shell reads as anything but itself.
 _PLAIN_PATH = re.compile(r"/[A-Za-z0-9_./+@:,=~-]*")
-
-
-@dataclass(frozen=True)
-class Step:
-    """One start of a program: as it is run, and as a verdict keeps it, without local paths."""
-
-    command: tuple[str, ...]
-    recorded: tuple[str, ...]
-    cwd: Path
-
-
-@dataclass(frozen=True)
-class Commands:
-    """All that a verdict on hardware needs to run; ``build`` are folders to be made anew."""
-
-    build: tuple[Path, ...]
-    compile: Step | None
-    correctness: Step
-    timing: Step | None
 
 
 @dataclass(frozen=True)
@@ -95,10 +77,10 @@ def check_path(path: str, what: str) -> str:
 
 
 def harness_of(spec: KernelSpec, target: str) -> Harness:
-    """The harness of ``spec`` on ``target``; raises RegistryError if it names none."""
+    """The harness of ``spec`` on ``target``; raises HarnessError if it names none."""
     harness = spec.harness.get(target)
     if harness is None:
-        raise RegistryError(
+        raise HarnessError(
             f"{spec.kernel} has no harness for {target}",
             fix=f"add harness: {target}: to kernels/{spec.kernel}.yaml",
         )
@@ -124,23 +106,18 @@ def commands(
     def step(run: HarnessRun | None) -> Step | None:
         return None if run is None else make_step(run, place, words, spec.kernel)
 
-    correctness = step(harness.correctness)
-    assert correctness is not None
     return Commands(
-        build=tuple(Path(place.root) / folder for folder in harness.build),
+        correctness=make_step(harness.correctness, place, words, spec.kernel),
+        build=tuple(Path(place.root) / _inside(folder, spec.kernel) for folder in harness.build),
         compile=step(harness.compile),
-        correctness=correctness,
         timing=step(harness.timing),
+        stateful=harness.stateful,
     )
 
 
-def make_step(
-    run: HarnessRun, place: Place, words: Mapping[str, str | int], owner: str
-) -> Step:
+def make_step(run: HarnessRun, place: Place, words: Mapping[str, str | int], owner: str) -> Step:
     """``run`` with ``words`` in its templates; InputError names ``owner`` if one is not known."""
-    folder = PurePosixPath(_fill(run.folder, words, owner))
-    if folder.is_absolute() or ".." in folder.parts:
-        raise InputError(f"the harness folder of {owner} leaves harness_root: {folder}")
+    folder = _inside(_fill(run.folder, words, owner), owner)
 
     def fill(peano: str) -> tuple[str, ...]:
         filled = (_fill(word, {**words, "peano": peano}, owner) for word in run.command)
@@ -148,6 +125,13 @@ def make_step(
         return tuple(" ".join(word.split()) for word in filled)
 
     return Step(fill(place.peano), fill(UNKNOWN_PEANO), Path(place.root) / folder)
+
+
+def _inside(folder: str, owner: str) -> PurePosixPath:
+    path = PurePosixPath(folder)
+    if path.is_absolute() or ".." in path.parts or not path.parts:
+        raise InputError(f"a harness folder of {owner} is none below harness_root: {folder!r}")
+    return path
 
 
 def _fill(template: str, words: Mapping[str, str | int], owner: str) -> str:

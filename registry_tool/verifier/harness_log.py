@@ -15,12 +15,13 @@ from pathlib import Path
 from registry_tool.verifier import dialect
 from registry_tool.verifier.facts import Kind, LogFacts, Mark, Passed, Precision, Reference
 from registry_tool.verifier.transcode import Transcoder
+from registry_tool.verifier.worst import WorstTimings
 
 CHUNK = 1 << 20
 LONGEST_LINE = 1 << 14
 """Longer lines are no lines of the dialect, B; only what speaks against a run is sought in them."""
 KEPT = 32
-"""Marks kept of each kind; more of a kind change no judgement."""
+"""Marks kept of each kind; more of a kind change no judgement, or are kept all the same."""
 KEPT_ROWS = 1024
 """Outputs and layers kept."""
 _MOST: dict[Kind, int] = {"precision": KEPT_ROWS, "reference": KEPT_ROWS, "layer": KEPT_ROWS}
@@ -81,6 +82,7 @@ class LogReader:
         self._long = False  # the start of the pending segment was let go: it is too long
         self._in_table = False
         self._tail = ""
+        self._timings = WorstTimings(KEPT)
 
     def feed(self, data: bytes) -> None:
         """Read on."""
@@ -96,6 +98,11 @@ class LogReader:
         if last or self._long:
             self._block(last, at_end=True)
         facts.tail = self._tail
+        for mark, timing in self._timings.kept():
+            facts.marks.setdefault("timing", []).append(mark)
+            facts.timings.append(timing)
+        if self._transcoder.is_mixed:
+            self._mark("torn", "two encodings in one log", max(0, facts.size - 1), facts.size)
         return facts
 
     def _take(self, data: str) -> None:
@@ -207,27 +214,40 @@ class LogReader:
         elif isinstance(found, Precision):
             if self._mark("precision", text, start, end):
                 facts.outputs.append(found)
+            else:
+                self._mark("torn", text, start, end)
         elif isinstance(found, Reference):
             if self._mark("reference", text, start, end):
                 share = facts.zero_shares.get(found.index, 1.0)
                 facts.zero_shares[found.index] = min(found.zero_share, share)
-        elif self._mark("timing", text, start, end):
-            facts.timings.append(found)
+        else:
+            self._timings.add(self._made(text, start, end), found)
 
     def _read_signs(self, text: str, start: int, end: int) -> None:
-        facts = self.facts
+        facts, holed = self.facts, "\0" in text
+        if holed:
+            # Holes of a cut file, or a line in UTF-16 amid others: it speaks against a run only.
+            text = text.replace("\0", "")
+            if "mean_rel_L1" in text:
+                self._mark("torn", text, start, end)
         for kind in dialect.signs(text):
-            if not self._mark(kind, text, start, end):
-                continue
             if kind == "mismatch":
-                facts.mismatches.append(dialect.mismatch(text, self._line))
+                mismatch = dialect.mismatch(text, self._line)
+                news = mismatch.count > 0 and not any(other.count for other in facts.mismatches)
+                if self._mark(kind, text, start, end, news):
+                    facts.mismatches.append(mismatch)
             elif kind == "device":
-                facts.devices.append(dialect.device(text))
+                device = dialect.device(text)
+                news = device not in facts.devices and len(set(facts.devices)) < KEPT
+                if self._mark(kind, text, start, end, news):
+                    facts.devices.append(device)
             elif kind == "layers_claimed":
                 claimed = dialect.layers_claimed(text)
-                facts.layers_claimed = max(claimed, facts.layers_claimed or 0)
-            elif kind == "layer":
-                self._in_table = True
+                if self._mark(kind, text, start, end, claimed > (facts.layers_claimed or 0)):
+                    facts.layers_claimed = max(claimed, facts.layers_claimed or 0)
+            else:
+                self._mark(kind, text, start, end)
+                self._in_table = self._in_table or kind == "layer"
 
     def _table(self, block: str, start: int) -> int:
         """Read the rows of a diagnosis table from ``start`` on; where they end."""
@@ -247,18 +267,26 @@ class LogReader:
         if found is not None:
             if self._mark("layer", plain, *where):
                 self.facts.layers.append(found)
+            else:
+                self._mark("torn_layer", plain, *where)
         elif dialect.is_layer_rule(plain):
             self._mark("layer", plain, *where)
         else:
             self._mark("torn_layer", plain, *where)
 
-    def _mark(self, kind: Kind, text: str, start: int, end: int) -> bool:
-        """Note that a line says something; False if enough lines have said so."""
+    def _mark(self, kind: Kind, text: str, start: int, end: int, news: bool = False) -> bool:
+        """Note that a line says something; False if enough lines have said so, and it is no news.
+
+        What is news to a judgement is kept after any number of lines of its kind.
+        """
         marks = self.facts.marks.setdefault(kind, [])
-        if len(marks) >= _MOST.get(kind, KEPT):
+        if len(marks) >= _MOST.get(kind, KEPT) and not news:
             return False
-        marks.append(Mark(_readable(text.strip(" \t")), self._line, start, end))
+        marks.append(self._made(text, start, end))
         return True
+
+    def _made(self, text: str, start: int, end: int) -> Mark:
+        return Mark(_readable(text.strip(" \t")), self._line, start, end)
 
 
 def _segments(block: str, done: int) -> Iterator[re.Match[str]]:

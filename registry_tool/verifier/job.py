@@ -1,9 +1,9 @@
-"""One row to be run: what, where, and by which command; nothing is started here."""
+"""One row to be run: what, where, and by which commands; nothing is started here."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from registry_tool.records import kernel
@@ -15,11 +15,32 @@ from registry_tool.verifier.request import Request
 
 
 @dataclass(frozen=True)
-class Job:
-    """A kernel x shape x variant at one tile and herd, and the command that runs it.
+class Step:
+    """One start of a program: as it is run, and as a verdict keeps it, without local paths."""
 
-    ``recorded_command`` is the command as a verdict keeps it, without this machine's paths.
+    command: tuple[str, ...]
+    recorded: tuple[str, ...]
+    cwd: Path
+
+
+@dataclass(frozen=True)
+class Commands:
+    """All that one verdict needs to run.
+
+    ``build`` are folders to be made anew, ``compile`` needs no device, ``timing`` is repeated; if
+    ``stateful``, it spoils the outputs, and what it prints of them means nothing.
     """
+
+    correctness: Step
+    build: tuple[Path, ...] = ()
+    compile: Step | None = None
+    timing: Step | None = None
+    stateful: bool = False
+
+
+@dataclass(frozen=True)
+class Job:
+    """A kernel x shape x variant at one tile and herd, and the commands that run it."""
 
     row: RowId
     spec: KernelSpec
@@ -29,10 +50,12 @@ class Job:
     tile: Mapping[str, int]
     herd: tuple[int, ...]
     target: Target
-    command: list[str]
-    recorded_command: list[str]
-    cwd: Path | None
-    run_limit_s: float
+    commands: Commands
+
+    @property
+    def is_hardware(self) -> bool:
+        """Whether a device runs it: one that can fail, and be asked again."""
+        return self.target.kind == "hardware"
 
     @property
     def tolerance(self) -> Tolerance:
@@ -46,7 +69,7 @@ class Job:
 
     @property
     def request(self) -> Request:
-        """What its run is held to."""
+        """What its gated run is held to."""
         elements = tuple(kernel.output_elements(self.spec, self.shape))
         tolerance = self.tolerance
         return Request(
@@ -57,3 +80,7 @@ class Job:
             target=self.row.target,
             band=self.band,
         )
+
+    def only_gated(self) -> Job:
+        """The same without compile-only and timing runs: the quickest way to ask the device."""
+        return replace(self, commands=replace(self.commands, compile=None, timing=None))

@@ -12,6 +12,7 @@ CLIFF = 0.05
 """A cosine that falls by more than this from one layer to the next."""
 CLIFF_OF_MINIMUM = 0.2
 """The same for the minimum over all tokens, which scatters more."""
+_ROUNDING = 1e-4
 LOWEST_COSINE = 0.9
 """A median cosine below this is wrong, however slowly the layers got there."""
 
@@ -40,7 +41,7 @@ def complete(facts: LogFacts, request: Request) -> Iterator[Complaint]:
 def continuous(facts: LogFacts, request: Request) -> Iterator[Complaint]:
     """No layer falls off against the one before it, and none hides NaN as a cosine of 0."""
     before: Layer | None = None
-    for layer in facts.layers:
+    for layer in sorted(facts.layers, key=lambda layer: layer.index):
         problem = _problem(layer, before)
         if problem is not None:
             yield Complaint("fail", f"layer {layer.index} (line {layer.line}): {problem}")
@@ -58,6 +59,8 @@ def _problem(layer: Layer, before: Layer | None) -> str | None:
         return "a cosine above 1"
     if layer.max_abs < 0:
         return "a max_abs below 0"
+    if layer.cos_min > min(layer.cos_p5, layer.cos_median) + _ROUNDING:
+        return "a minimum of the cosines above their other figures"
     for name, limit in (
         ("cos_median", CLIFF),
         ("cos_p5", CLIFF),

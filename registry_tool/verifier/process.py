@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 
-from registry_tool.errors import ToolError
+from registry_tool.errors import HarnessError
 from registry_tool.verifier import stop as stopping
 
 GRACE_S = 2.0
@@ -61,7 +61,7 @@ def run(
 ) -> Finished:
     """Run ``command`` in ``cwd`` for at most ``limit_s``, its output going to the two files.
 
-    ``on_line`` is told each line of standard output about when it appears. Raises ToolError if
+    ``on_line`` is told each line of standard output about when it appears. Raises HarnessError if
     the program cannot be started, and Stopped once ``stop`` is set; whatever is raised, the
     harness is ended first.
     """
@@ -104,10 +104,10 @@ def run(
 
 
 def _check(command: Sequence[str], cwd: Path, env: Mapping[str, str]) -> None:
-    """Raise ToolError for a program or folder that is not there."""
+    """Raise HarnessError for a program or folder that is not there."""
     program = command[0]
     if not cwd.is_dir():
-        raise ToolError(
+        raise HarnessError(
             f"the harness's folder {cwd} does not exist",
             path=cwd,
             fix="set the target's harness_root in registry.yaml to the tree that holds it",
@@ -115,12 +115,14 @@ def _check(command: Sequence[str], cwd: Path, env: Mapping[str, str]) -> None:
     if os.sep in program:
         path = cwd / program
         if path.is_file() and not os.access(path, os.X_OK):
-            raise ToolError(f"the program {program!r} may not be executed", fix=f"chmod +x {path}")
+            raise HarnessError(
+                f"the program {program!r} may not be executed", fix=f"chmod +x {path}"
+            )
         found = path.is_file()
     else:
         found = shutil.which(program, path=env.get("PATH")) is not None
     if not found:
-        raise ToolError(
+        raise HarnessError(
             f"the program {program!r} was not found",
             fix=f"command -v {program}   # install it, or put it on PATH",
         )

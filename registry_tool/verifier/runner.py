@@ -1,43 +1,42 @@
-"""Running one row: lock, harness, log, judgement, and the files that tell of it; no printing.
+"""Running one row: its attempts, the verdict on them, and the files that tell of it; no printing.
 
-The streams are captured in temporary files beside their place. Log and standard error are put
-there first and the verdict last, each at once and whole: a verdict never stands without its logs,
-and nothing is ever half written.
+Streams are captured in temporary files beside their place. Logs are put there first and the
+verdict last, each at once and whole: a verdict never stands without its logs, and nothing is ever
+half written.
 """
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
-import os
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from msgspec import UNSET
+
 from registry_tool import __version__
-from registry_tool.errors import InputError
+from registry_tool.errors import InputError, LockBusyError
 from registry_tool.records import canonical
 from registry_tool.records.record import Record, Use, VerdictLink, Waiver
 from registry_tool.records.verdict import Output, Verdict
-from registry_tool.store.files import temporary_name, write_atomic
-from registry_tool.verifier import artifact, environment, process
-from registry_tool.verifier.artifact import Run, read_stream
+from registry_tool.store.files import write_atomic
+from registry_tool.verifier import artifact, environment
+from registry_tool.verifier.attempt import Announce, Attempt, Run, attempt
 from registry_tool.verifier.diagnose import Cause, causes
+from registry_tool.verifier.environment import Surroundings
 from registry_tool.verifier.job import Job
-from registry_tool.verifier.judge import judge
-from registry_tool.verifier.lock import acquire_slot
+from registry_tool.verifier.retry import earlier_failures, worth_another
 
 __all__ = ["Job", "Outcome", "record_from", "run_row"]
-
-Announce = Callable[[str], None]
 
 
 @dataclass(frozen=True)
 class Outcome:
     """What a run of a row left: its verdict, where that stands, and why it may have failed.
 
-    ``written`` are the paths of the new files, relative to the registry's root.
+    ``written`` are the paths of the new files, relative to the registry's root; ``is_suspect``
+    says that the device did not answer the canary after it.
     """
 
     verdict: Verdict
@@ -46,6 +45,7 @@ class Outcome:
     written: tuple[str, ...]
     causes: tuple[Cause, ...]
     survivors: tuple[str, ...]
+    is_suspect: bool = False
 
     @property
     def passed(self) -> bool:
@@ -54,69 +54,100 @@ class Outcome:
 
 
 def run_row(
-    job: Job, registry_root: Path, announce: Announce, stop: threading.Event | None = None
+    job: Job,
+    registry_root: Path,
+    announce: Announce,
+    stop: threading.Event | None = None,
+    is_sound: Callable[[], bool] | None = None,
+    surroundings: Surroundings | None = None,
 ) -> Outcome:
-    """Run ``job`` under its target's lock, and write what it proved.
+    """Run ``job`` under its target's lock, once more if that may help, and write what it proved.
 
-    Raises LockBusyError if the lock stays busy, ToolError if the harness cannot be started, and
-    Stopped when ``stop`` is set: then nothing is written.
+    ``is_sound`` asks the device after a time-out; if it says no, that was the last run. Raises
+    LockBusyError if a lock stays busy, ToolError if the harness cannot be started, and Stopped
+    when ``stop`` is set: then nothing is written of an attempt that was not finished.
     """
     folder = registry_root / job.row.verdict_folder
     folder.mkdir(parents=True, exist_ok=True)
-    with _captured(folder) as (out_path, err_path):
-        with acquire_slot(
-            Path(job.target.lock.path), job.target.jobs, job.target.lock.limit_s, announce, stop
-        ) as slot:
-            finished = process.run(
-                job.command,
-                job.cwd or registry_root,
-                out_path,
-                err_path,
-                job.run_limit_s,
-                # What a harness said before it hung must not be lost in its buffer.
-                env={**os.environ, "PYTHONUNBUFFERED": "1"},
-                stop=stop,
-            )
-        out, err = read_stream(out_path), read_stream(err_path)
-    judgement = judge(out.facts, finished.exit_status, finished.timed_out, job.request, err.facts)
-    run = Run(finished, slot.wait_s, out, err, judgement)
+    attempts: list[Attempt] = []
+    is_suspect = False
+    while True:
+        try:
+            attempts.append(attempt(job, folder, announce, stop))
+        except LockBusyError:
+            if attempts:  # what is known already must not be lost for it
+                conclude(job, attempts, registry_root, surroundings)
+            raise
+        if attempts[-1].hung and is_sound is not None and not is_sound():
+            is_suspect = True
+            break
+        if not worth_another(job, attempts):
+            break
+        announce(f"{job.row}: {attempts[-1].deciding.judgement.status}; trying once more")
+    return conclude(job, attempts, registry_root, surroundings, is_suspect)
+
+
+def conclude(
+    job: Job,
+    attempts: Sequence[Attempt],
+    registry_root: Path,
+    surroundings: Surroundings | None = None,
+    is_suspect: bool = False,
+) -> Outcome:
+    """Write the verdict on ``attempts``, with all their logs."""
+    deciding = attempts[-1].deciding
+    sources = environment.sources(job.spec, job.target, registry_root, job.row.target)
+    folder = registry_root / job.row.verdict_folder
     verdict = artifact.make(
         job,
-        [run],
-        environment.gather(job.target, out.facts),
-        environment.sources(job.spec, job.target, registry_root),
+        attempts,
+        environment.gather(job.target, deciding.out.facts, surroundings),
+        sources,
         __version__,
+        earlier_failures(job, folder, sources),
     )
-    written = _write(verdict, [run], folder)
+    runs = [one.deciding for one in attempts]
+    if verdict.profile is not None:
+        runs += attempts[-1].timings
+    if verdict.compile is not UNSET and attempts[-1].compiled is not None:
+        runs.append(attempts[-1].compiled)
+    return write_outcome(
+        verdict,
+        runs,
+        registry_root,
+        job.row.verdict_folder,
+        causes(deciding.out.facts, deciding.judgement, deciding.err.facts),
+        is_suspect,
+    )
+
+
+def write_outcome(
+    verdict: Verdict,
+    runs: Sequence[Run],
+    registry_root: Path,
+    folder: str,
+    why: tuple[Cause, ...],
+    is_suspect: bool = False,
+) -> Outcome:
+    """Put logs and verdict in ``folder``; ``runs`` hold the streams that ``verdict`` names."""
+    compiled = [] if verdict.compile is UNSET else [verdict.compile]
+    named = [*verdict.attempts, *(verdict.profile or ()), *compiled]
+    content: dict[str, bytes] = {}
+    for start, run in zip(named, runs, strict=True):
+        content |= {start.log.name: run.out.stored, start.err.name: run.err.stored}
+    data = canonical.encode(verdict)
+    content[f"{verdict.run_id}.json"] = data  # the last one to be written
+    for name, stored in content.items():
+        write_atomic(registry_root / folder / name, stored)
     return Outcome(
         verdict=verdict,
-        path=f"{job.row.verdict_folder}/{written[-1].name}",
-        sha256=hashlib.sha256(written[-1].read_bytes()).hexdigest(),
-        written=tuple(f"{job.row.verdict_folder}/{path.name}" for path in written),
-        causes=causes(out.facts, judgement, err.facts),
-        survivors=finished.survivors,
+        path=f"{folder}/{verdict.run_id}.json",
+        sha256=hashlib.sha256(data).hexdigest(),
+        written=tuple(f"{folder}/{name}" for name in content),
+        causes=why,
+        survivors=runs[len(verdict.attempts) - 1].finished.survivors,
+        is_suspect=is_suspect,
     )
-
-
-@contextlib.contextmanager
-def _captured(folder: Path) -> Iterator[tuple[Path, Path]]:
-    """Two temporary files for the streams of a run; gone afterwards, whatever happens."""
-    paths = temporary_name(folder / "run.log"), temporary_name(folder / "run.err")
-    try:
-        yield paths
-    finally:
-        for path in paths:
-            path.unlink(missing_ok=True)
-
-
-def _write(verdict: Verdict, runs: Sequence[Run], folder: Path) -> list[Path]:
-    """Put logs and verdict in place; the verdict is the last of the paths."""
-    content = {f"{verdict.run_id}.json": canonical.encode(verdict)}
-    for attempt, run in zip(verdict.attempts, runs, strict=True):
-        content = {attempt.log.name: run.out.stored, attempt.err.name: run.err.stored, **content}
-    for name, data in content.items():
-        write_atomic(folder / name, data)
-    return [folder / name for name in content]
 
 
 def record_from(
@@ -154,7 +185,13 @@ def record_from(
         max_abs=None if worst is None else worst.max_abs,
         max_rel=None if worst is None else worst.max_rel,
         performance=verdict.performance,
-        verdict=VerdictLink(status=verdict.status, kind=verdict.kind, artifact=path, sha256=sha256),
+        verdict=VerdictLink(
+            status=verdict.status,
+            kind=verdict.kind,
+            artifact=path,
+            sha256=sha256,
+            flaky=True if verdict.is_flaky else UNSET,
+        ),
         used_by=list(used_by),
         notes=list(notes),
         waivers=list(waivers),

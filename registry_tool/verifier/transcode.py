@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import re
 
 _BOMS = (
     # UTF-32 first: its little-endian mark starts with that of UTF-16.
@@ -12,14 +13,26 @@ _BOMS = (
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 _ENOUGH = 16
+# Words of a harness in 8-bit text: amid UTF-16 they were appended by another writer, and read as
+# UTF-16 they would be lost.
+_EIGHT_BIT = re.compile(
+    rb"[Ff]ailed[.!\r\n]|FAIL|PASS!|ERROR|Error: |error: |Mismatches: |\[precision\]|Traceback"
+    rb"|ERT_CMD"
+)
+_OVERLAP = 16
 
 
 class Transcoder:
-    """Takes a log in pieces of any size; ``encoding`` is known once some 16 bytes are."""
+    """Takes a log in pieces of any size; ``encoding`` is known once some 16 bytes are.
+
+    ``is_mixed``: words of a harness stand in a log of wide characters as 8-bit text.
+    """
 
     def __init__(self) -> None:
         self.encoding: str | None = None
+        self.is_mixed = False
         self._start = b""
+        self._seen = b""
         self._decoder: codecs.IncrementalDecoder | None = None
 
     def feed(self, data: bytes) -> bytes:
@@ -32,7 +45,7 @@ class Transcoder:
             self._choose(data)
         if self._decoder is None:
             return data
-        return self._decoder.decode(data).encode("utf-8", "replace")
+        return self._decode(data, final=False)
 
     def finish(self) -> bytes:
         """What was held back."""
@@ -42,7 +55,14 @@ class Transcoder:
             self._choose(rest)
         if self._decoder is None:
             return rest
-        return self._decoder.decode(rest, final=True).encode("utf-8", "replace")
+        return self._decode(rest, final=True)
+
+    def _decode(self, data: bytes, final: bool) -> bytes:
+        assert self._decoder is not None
+        seen = self._seen + data
+        self.is_mixed = self.is_mixed or _EIGHT_BIT.search(seen) is not None
+        self._seen = seen[-_OVERLAP:]
+        return self._decoder.decode(data, final).encode("utf-8", "replace")
 
     def _choose(self, start: bytes) -> None:
         self.encoding = encoding_of(start[:_ENOUGH])

@@ -7,6 +7,7 @@ from typing import Any, get_args
 
 import msgspec
 from hypothesis import strategies as st
+from msgspec import UNSET
 
 from registry_tool.records import fields
 from registry_tool.records.fields import Part
@@ -188,6 +189,10 @@ def _or_none(strategy: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     return st.none() | strategy
 
 
+def _or_unset(strategy: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    return st.just(UNSET) | strategy
+
+
 _performance = st.builds(
     Performance,
     latency_us=_positive,
@@ -218,7 +223,14 @@ records = st.builds(
     max_abs=_or_none(_floats),
     max_rel=_or_none(_floats),
     performance=_or_none(_performance),
-    verdict=st.builds(VerdictLink, status=_status, kind=_kinds, artifact=_lines, sha256=_digests),
+    verdict=st.builds(
+        VerdictLink,
+        status=_status,
+        kind=_kinds,
+        artifact=_lines,
+        sha256=_digests,
+        flaky=_or_unset(st.just(True)),
+    ),
     used_by=st.lists(st.builds(Use, model=_lines, site=_lines), max_size=2),
     notes=st.lists(_lines, max_size=2),
     waivers=st.lists(_waivers, max_size=1),
@@ -244,6 +256,9 @@ _attempts = st.builds(
     lock_wait_s=_floats,
     log=_logs,
     err=_logs,
+    step=_or_unset(st.sampled_from(["compile", "timing"])),
+    reason=_or_unset(_lines),
+    survivors=_or_unset(st.lists(_lines, max_size=2)),
 )
 
 verdicts = st.builds(
@@ -285,7 +300,7 @@ verdicts = st.builds(
         max_size=2,
     ),
     attempts=st.lists(_attempts, max_size=1),
-    profile=_or_none(_attempts),
+    profile=_or_none(st.lists(_attempts, max_size=2)),
     performance=_or_none(_performance),
     environment=st.builds(
         Environment,
@@ -299,4 +314,7 @@ verdicts = st.builds(
     ),
     sources=st.dictionaries(_names, _digests, max_size=1),
     tool_version=_lines,
+    compile=_or_unset(_attempts),
+    earlier_failures=_or_unset(_counts),
+    layers=_or_unset(_counts),
 )

@@ -254,8 +254,8 @@ BAD_CHANGES: dict[str, list[Callable[[Document], None]]] = {
         _with("outputs", []),
         _with("columns", []),
         _with("columns/0/align", "middle"),
-        _with("harness/npu2/correctness", []),
-        _with("harness/npu2/correctness/0/command", []),
+        _with("harness/npu2/correctness", None),
+        _with("harness/npu2/correctness/command", []),
         _with("preference/0/order", []),
     ],
     "registry-1": [

@@ -10,7 +10,8 @@ from msgspec.structs import replace
 from registry_tool.records import catalog, kernel
 from registry_tool.records.verdict import Band
 from registry_tool.rules import evidence
-from registry_tool.verifier.artifact import read_back, run_id
+from registry_tool.verifier.artifact import run_id
+from registry_tool.verifier.readback import read_back
 from tests.examples.build import GEMM, SMALL, Row, make_row
 
 PLAIN = evidence._reads_back_plainly

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import platform
 import re
 import socket
@@ -11,10 +12,13 @@ from msgspec.structs import replace
 
 from registry_tool.records.verdict import Environment, Fact
 from registry_tool.verifier import environment
-from registry_tool.verifier.environment import PACKAGE, gather, host, sources
+from registry_tool.verifier.environment import PACKAGE, gather, host, sources, survey
+from registry_tool.verifier.hardware import Place
 from registry_tool.verifier.harness_log import parse
 from tests.verifier.jobs import job, target
 from tests.verifier.logs import EMULATED, LOG
+from tests.verifier.test_machine import accelerator, program, put
+from tests.verifier.test_xrt_smi import PLATFORM, SINCE_2_18, script
 
 
 def every(found: Environment) -> dict[str, Fact]:
@@ -85,3 +89,63 @@ def test_a_registrys_own_emulator_is_a_source(tmp_path: Path) -> None:
 def test_hardware_names_no_sources_of_the_emulator(tmp_path: Path) -> None:
     work = job(tmp_path, "", "hardware")
     assert sources(work.spec, work.target, tmp_path) == {}
+
+
+def test_hardware_is_surrounded_by_what_a_survey_found(tmp_path: Path) -> None:
+    put(tmp_path / "host", SINCE_2_18)
+    put(tmp_path / "platform", PLATFORM.format(word="Power Mode", mode="Turbo"))
+    environ = script(
+        tmp_path / "bin",
+        f"echo x >> {tmp_path}/calls\n"
+        f'case "$*" in *platform*) cat {tmp_path}/platform;; *) cat {tmp_path}/host;; esac',
+    )
+    accelerator(tmp_path, 0, vbnv="RyzenAI-npu4", fw_version="1.1.0.60")
+    profile = put(tmp_path / "firmware/acpi/platform_profile", "balanced\n")
+    program(tmp_path / "peano/bin/clang++", "echo 'clang version 22.0.0git'")
+    npu2 = target(tmp_path, "hardware")
+    around = survey(npu2, environ, Place(str(tmp_path), str(tmp_path / "peano")), tmp_path)
+    calls = (tmp_path / "calls").read_text()
+    found = gather(npu2, parse(b""), around)
+    assert found.device.value == "RyzenAI-npu4"
+    assert found.firmware.value == "1.1.0.60"
+    assert found.power_mode.value == "Turbo"
+    assert found.driver.value == "2.21.0_20251112, e56379dd"
+    assert found.toolchain["xrt"].value == "2.21.0"
+    assert found.toolchain["peano"].value == "clang 22.0.0git"
+    assert "git" in (found.toolchain["mlir-air"].reason or "")
+    # What changes between two runs is read again; no program is asked again.
+    profile.write_text("performance\n")
+    assert found.platform_profile.value == "balanced"
+    assert gather(npu2, parse(b""), around).platform_profile.value == "performance"
+    assert (tmp_path / "calls").read_text() == calls
+
+
+def test_the_device_is_the_one_that_the_harness_names(tmp_path: Path) -> None:
+    accelerator(tmp_path, 0, vbnv="RyzenAI-npu4")
+    npu2, environ = target(tmp_path, "hardware"), {"PATH": os.environ["PATH"]}
+    around = survey(npu2, environ, None, tmp_path)
+    assert gather(npu2, parse(LOG), around).device.value == "npu2"
+    assert gather(npu2, parse(b""), around).device.value == "RyzenAI-npu4"
+    assert around.toolchain["mlir-air"].reason == "harness_root is not set"
+
+
+def test_an_emulated_survey_asks_no_program(tmp_path: Path) -> None:
+    environ = script(tmp_path / "bin", f"touch {tmp_path}/asked")
+    around = survey(target(tmp_path), environ, None)
+    assert gather(target(tmp_path), parse(EMULATED), around) == gather(
+        target(tmp_path), parse(EMULATED)
+    )
+    assert not (tmp_path / "asked").exists()
+
+
+def test_the_sources_of_hardware_are_those_of_its_harness(tmp_path: Path) -> None:
+    work = job(tmp_path, "", "hardware")
+    npu2 = replace(work.target, harness_root=str(tmp_path))
+    makefile = put(tmp_path / "matrix_multiplication/bf16_in_bf16_out/Makefile", "run:\n")
+    put(tmp_path / "matrix_multiplication/bf16_in_bf16_out/build_peano/mm.o", "object")
+    assert sources(work.spec, npu2, tmp_path, "npu2") == {
+        "matrix_multiplication/bf16_in_bf16_out/Makefile": hashlib.sha256(
+            makefile.read_bytes()
+        ).hexdigest()
+    }
+    assert sources(work.spec, npu2, tmp_path, "npu3") == {}

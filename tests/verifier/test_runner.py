@@ -16,11 +16,11 @@ from registry_tool.records.record import Use
 from registry_tool.records.verdict import Verdict
 from registry_tool.store.files import clean_temporary
 from registry_tool.verifier import runner
-from registry_tool.verifier.artifact import read_back
 from registry_tool.verifier.commands import make_job
 from registry_tool.verifier.lock import DeviceLock
+from registry_tool.verifier.readback import read_back
 from registry_tool.verifier.runner import Outcome, record_from, run_row
-from tests.verifier.jobs import TILE, job, printing, target, with_lock_limit
+from tests.verifier.jobs import TILE, job, printing, running, target, with_lock_limit
 from tests.verifier.logs import EMULATED, LOG, PASS, precision
 from tests.verifier.test_process import eventually, lives
 
@@ -106,7 +106,7 @@ def test_a_failing_run_leaves_a_failing_verdict_and_no_row(
 
 
 def test_a_hang_leaves_a_timeout_with_the_partial_log(tmp_path: Path) -> None:
-    work = job(tmp_path, "echo Detected NPU device: npu2-emu; sleep 61", limit_s=0.3)
+    work = job(tmp_path, "echo Detected NPU device: npu2-emu; sleep 61", limit_s=1)
     verdict = reread(tmp_path, run_row(work, tmp_path, silent))
     assert (verdict.status, verdict.attempts[0].exit_status) == ("timeout", None)
     assert verdict.attempts[0].timed_out
@@ -114,11 +114,12 @@ def test_a_hang_leaves_a_timeout_with_the_partial_log(tmp_path: Path) -> None:
 
 
 def test_survivors_are_reported_and_do_not_touch_what_is_stored(tmp_path: Path) -> None:
-    work = printing(tmp_path, EMULATED)
-    work.command[2] = f"(sleep 61; echo failed.) & {work.command[2]}"
+    (tmp_path / "said").write_bytes(EMULATED)
+    work = job(tmp_path, "(sleep 61; echo failed.) & cat said")
     outcome = run_row(work, tmp_path, silent)
     assert outcome.passed
-    assert outcome.survivors
+    assert outcome.survivors == ("sh -c (sleep 61; echo failed.) & cat said", "sleep 61")
+    assert reread(tmp_path, outcome).attempts[0].survivors == list(outcome.survivors)
 
 
 def test_on_hardware_a_pass_has_performance(tmp_path: Path) -> None:
@@ -141,8 +142,7 @@ def test_the_lock_is_held_while_it_runs_and_no_longer(tmp_path: Path) -> None:
 
 
 def test_what_cannot_start_writes_nothing(tmp_path: Path) -> None:
-    work = job(tmp_path, "")
-    work.command[:] = ["no-such-program"]
+    work = running(job(tmp_path, ""), ("no-such-program",))
     with pytest.raises(ToolError):
         run_row(work, tmp_path, silent)
     assert names(tmp_path) == []
@@ -171,7 +171,7 @@ def test_interrupted_in_the_middle_leaves_no_half_file(
     code = (
         "from pathlib import Path\n"
         "from registry_tool.verifier.runner import run_row\n"
-        "from tests.verifier.jobs import job\n"
+        "from tests.verifier.jobs import running, job\n"
         f"root = Path({str(tmp_path)!r})\n"
         "run_row(job(root, 'echo $$ > pid; echo half a line; sleep 61'), root, print)\n"
     )
