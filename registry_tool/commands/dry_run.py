@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from registry_tool.commands.common import say
@@ -18,10 +20,17 @@ if TYPE_CHECKING:
 
 
 def print_commands(
-    registry: Registry, target_name: str, tasks: Sequence[Task], inject: str | None
+    registry: Registry,
+    target_name: str,
+    tasks: Sequence[Task],
+    inject: str | None,
+    between: str = "if that does not pass:",
 ) -> int:
-    """Every command that ``tasks`` would run on ``target_name``, with folder and lock."""
-    from registry_tool.verifier import campaign, hardware
+    """Every command that ``tasks`` would run on ``target_name``, with folder and lock.
+
+    ``between`` stands between the candidates of a task.
+    """
+    from registry_tool.verifier import bench, hardware
 
     target = registry.target(target_name)
     is_hardware = target.kind == "hardware"
@@ -29,16 +38,16 @@ def print_commands(
     if place is not None:
         for line in _unset(target_name, place):
             say(line)
-    settings = campaign.Settings(inject=inject, place=place)
+    settings = bench.Settings(inject=inject, place=place)
     for task in tasks:
         say(f"# {task.text}")
         for obstacle in task.obstacles:
             say(f"#   no legal configuration: {obstacle}")
         for number, candidate in enumerate(task.candidates):
             if number:
-                say("#   if that does not pass:")
+                say(f"#   {between}")
             try:
-                job = campaign.make_job(registry, target_name, task, candidate, settings)
+                job = bench.make_job(registry, target_name, task, candidate, settings)
             except HarnessError as error:
                 say(f"#   {error.message}")
                 if place is not None:
@@ -48,6 +57,20 @@ def print_commands(
             for line in _lines(job):
                 say(line)
     return EXIT_OK
+
+
+def to_sweep(registry: Registry, target: str, tasks: Sequence[Task], most: int) -> list[Task]:
+    """``tasks`` with the first ``most`` configurations of a sweep as their candidates."""
+    from registry_tool.planning.plan import backed_rows
+    from registry_tool.planning.sweep import configurations
+
+    rows = backed_rows(registry, target).values()
+    swept = []
+    for task in tasks:
+        wanted = task.wanted
+        found = configurations(wanted.spec, wanted.shape, wanted.variants[0], rows)
+        swept.append(replace(task, candidates=tuple(itertools.islice(found, most))))
+    return swept
 
 
 def _unset(target: str, place: hardware.Place) -> Iterator[str]:

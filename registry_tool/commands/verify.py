@@ -17,11 +17,16 @@ from registry_tool.commands.selection import Selection, add_selection, select
 from registry_tool.errors import EXIT_FINDINGS, EXIT_OK, UsageError
 
 if TYPE_CHECKING:
+    from registry_tool.commands.progress import Progress
     from registry_tool.planning.plan import Task
     from registry_tool.records.model import Model
     from registry_tool.store.registry import Registry
-    from registry_tool.verifier import campaign
+    from registry_tool.verifier.bench import Settings
     from registry_tool.verifier.campaign import Result
+
+
+DEFAULT_SWEEP = 16
+"""Runs of each shape in a sweep that gives no --limit."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -33,6 +38,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--jobs", type=int, default=1, metavar="N", help="runs side by side")
     group.add_argument("--note", metavar="TEXT", help="a remark for every row that is written")
     group.add_argument("--no-stage", action="store_true", help="do not stage what was written")
+    group.add_argument(
+        "--sweep", action="store_true", help="try legal tiles and herds, keep the fastest"
+    )
+    group.add_argument("--limit", type=int, metavar="N", help="runs of each shape (--sweep)")
+    group.add_argument("--budget", type=float, metavar="S", help="start none after S s (--sweep)")
     group.add_argument(
         "--inject", metavar="FAULT", help="make the emulated harness misbehave, to try the gate"
     )
@@ -51,15 +61,36 @@ def run(args: argparse.Namespace) -> int:
     target = registry.target(selection.target)
     if not 1 <= args.jobs <= target.jobs:
         raise UsageError(f"--jobs: the target {selection.target} allows 1 to {target.jobs} at once")
+    _check_sweep(args)
     if args.inject:
         _check_fault(args.inject, target.kind)
     tasks = plan.make(registry, selection.target, selection.wants, selection.forced)
     if args.dry_run:
-        from registry_tool.commands.dry_run import print_commands
-
-        todo = [task for task in tasks if task.state != "verified" or args.force]
-        return print_commands(registry, selection.target, todo, args.inject)
+        return _dry_run(registry, selection.target, tasks, args)
     return _carry_out(registry, selection, tasks, args)
+
+
+def _dry_run(registry: Registry, target: str, tasks: list[Task], args: argparse.Namespace) -> int:
+    from registry_tool.commands.dry_run import print_commands, to_sweep
+
+    if args.sweep:
+        tasks = to_sweep(registry, target, tasks, args.limit or DEFAULT_SWEEP)
+        return print_commands(registry, target, tasks, args.inject, "and then:")
+    todo = [task for task in tasks if task.state != "verified" or args.force]
+    return print_commands(registry, target, todo, args.inject)
+
+
+def _check_sweep(args: argparse.Namespace) -> None:
+    if not args.sweep and (args.limit is not None or args.budget is not None):
+        raise UsageError("--limit and --budget are for --sweep")
+    if args.limit is not None and args.limit < 1:
+        raise UsageError(f"--limit must be at least 1, found {args.limit}")
+    if args.budget is not None and not args.budget > 0:
+        raise UsageError(f"--budget must be above 0 s, found {args.budget:g}")
+    if args.sweep and (args.tile or args.herd):
+        raise UsageError("--sweep tries every tile and herd: it takes no --tile and no --herd")
+    if args.sweep and args.jobs != 1:
+        raise UsageError("--sweep runs one configuration at a time: no --jobs")
 
 
 def _check_fault(fault: str, kind: str) -> None:
@@ -70,23 +101,22 @@ def _check_fault(fault: str, kind: str) -> None:
     faults.parse(fault)
 
 
-def _settings(
-    registry: Registry, selection: Selection, args: argparse.Namespace
-) -> campaign.Settings:
+def _settings(registry: Registry, selection: Selection, args: argparse.Namespace) -> Settings:
     """What the campaign needs; on hardware, whatever would end every run is refused here."""
-    from registry_tool.verifier import campaign, environment, hardware
-    from registry_tool.verifier.harness_lock import clash
+    from registry_tool.verifier import environment, hardware
+    from registry_tool.verifier.bench import Settings
+    from registry_tool.verifier.harness_lock import clash, remedy
 
     target = registry.target(selection.target)
     place = surroundings = None
     if target.kind == "hardware":
         problem = clash(target)
         if problem is not None:
-            raise UsageError(problem, path="registry.yaml", fix="registry-tool doctor")
+            raise UsageError(problem, fix=remedy(selection.target))
         place = hardware.find_place(selection.target, target, os.environ)
         surroundings = environment.survey(target, os.environ, place)
     models = [*registry.models(), *([selection.model] if selection.model else [])]
-    return campaign.Settings(
+    return Settings(
         force=args.force,
         jobs=args.jobs,
         note=args.note,
@@ -105,16 +135,20 @@ def _carry_out(
     from registry_tool.commands.staging import stage_with_pages
     from registry_tool.store.files import clean_temporary
     from registry_tool.verifier import campaign
+    from registry_tool.verifier.bench import Settings
 
     require_renderable(registry)
-    todo = [task for task in tasks if task.state != "verified" or args.force]
-    settings = _settings(registry, selection, args) if todo else campaign.Settings()
+    todo = [task for task in tasks if task.state != "verified" or args.force or args.sweep]
+    settings = _settings(registry, selection, args) if todo else Settings()
     clean_temporary(registry.root)
     written: list[str] = []
     if selection.model is not None:
         written.append(_save_model(registry, selection.model, args.force))
     progress = Progress(len(todo), args.quiet)
-    result = campaign.carry_out(registry, selection.target, tasks, settings, progress)
+    if args.sweep:
+        result = _sweep(registry, selection.target, todo, settings, progress, args)
+    else:
+        result = campaign.carry_out(registry, selection.target, tasks, settings, progress)
     progress.close()
     written += result.written
     written += refresh(registry.root)
@@ -123,6 +157,25 @@ def _carry_out(
     if result.busy is not None:
         raise result.busy
     return status
+
+
+def _sweep(
+    registry: Registry,
+    target: str,
+    tasks: list[Task],
+    settings: Settings,
+    progress: Progress,
+    args: argparse.Namespace,
+) -> Result:
+    import math
+
+    from registry_tool.verifier import sweep
+
+    for text in sweep.untimed(registry, target):
+        warn(text)
+    budget_s = math.inf if args.budget is None else args.budget
+    limits = sweep.Limits(args.limit or DEFAULT_SWEEP, budget_s)
+    return sweep.sweep(registry, target, tasks, settings, limits, progress)
 
 
 def _save_model(registry: Registry, model: Model, force: bool) -> str:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from registry_tool.planning.covers import NeedKey, covering
+from registry_tool.planning.placement import Refusal, Verdicts
 from registry_tool.planning.search import blocking_constraints
 from registry_tool.planning.tiling import Candidate, choose
 from registry_tool.records import kernel
@@ -36,13 +38,17 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Task:
-    """One want with its state on a target: the row that meets it, or what would be run for it."""
+    """One want with its state on a target: the row that meets it, or what would be run for it.
+
+    ``refusals`` are configurations of it that were tried and do not place.
+    """
 
     wanted: Wanted
     state: State
     row: RowId | None
     candidates: tuple[Candidate, ...]
     obstacles: tuple[str, ...] = ()
+    refusals: tuple[Refusal, ...] = ()
 
     @property
     def text(self) -> str:
@@ -81,14 +87,21 @@ def make(
     ``forced`` may hold a ``tile`` and a ``herd`` that every candidate takes.
     """
     backed = backed_rows(registry, target)
-    return [_task(registry, target, wanted, backed, forced or {}) for wanted in wants]
+    blocks = covering(registry.specs, backed)
+    known = Verdicts(registry)
+    return [
+        _task(target, wanted, backed, blocks, known, registry.record_paths, forced or {})
+        for wanted in wants
+    ]
 
 
 def _task(
-    registry: Registry,
     target: str,
     wanted: Wanted,
     backed: Mapping[RowId, Record],
+    blocks: Mapping[NeedKey, RowId],
+    known: Verdicts,
+    rows: Container[RowId],
     forced: Mapping[str, object],
 ) -> Task:
     spec, shape = wanted.spec, wanted.shape
@@ -96,25 +109,33 @@ def _task(
     stale: RowId | None = None
     for variant in wanted.variants:
         row = row_id(target, spec.kernel, spec.dims, shape, variant)
-        if row in registry.record_paths:
+        if row in rows:
             if row in backed:
                 return Task(wanted, "verified", row, (_again(backed[row], forced),))
             stale = stale or row
+    refusals: list[Refusal] = []
     for variant in wanted.variants:
-        candidate = choose(spec, shape, variant, backed.values())
+        refused = known.refusals(row_id(target, spec.kernel, spec.dims, shape, variant))
+        refusals += refused.values()
+        candidate = choose(spec, shape, variant, backed.values(), refused)
         if forced:
             candidate = _forced(candidate, variant, forced)
         if candidate is not None:
             candidates.append(candidate)
+    block = blocks.get((spec.kernel, tuple(shape.values()))) if wanted.uses else None
+    if block is not None:
+        return Task(wanted, "verified", block, tuple(candidates))
     if candidates:
         state: State = "stale" if stale else "missing"
-        return Task(wanted, state, stale, tuple(candidates))
+        return Task(wanted, state, stale, tuple(candidates), refusals=tuple(refusals))
     obstacles = [
         f"{variant + ': ' if variant else ''}{text}"
         for variant in wanted.variants
         for text in blocking_constraints(spec, shape, variant)
     ]
-    return Task(wanted, "impossible", None, (), tuple(dict.fromkeys(obstacles)))
+    if refusals and not obstacles:
+        obstacles = [f"{len(refusals)} legal ones do not place, e.g. {refusals[-1].message}"]
+    return Task(wanted, "impossible", None, (), tuple(dict.fromkeys(obstacles)), tuple(refusals))
 
 
 def _again(record: Record, forced: Mapping[str, object]) -> Candidate:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
-from registry_tool.planning.search import best
+from registry_tool.planning.placement import ConfigurationKey, key_of
+from registry_tool.planning.search import search
 from registry_tool.records.kernel import shape_text, tiles_in_flight, violations
 from registry_tool.records.record import Record
 from registry_tool.records.spec import KernelSpec
@@ -23,15 +24,22 @@ class Candidate:
 
 
 def choose(
-    spec: KernelSpec, shape: Mapping[str, int], variant: str | None, rows: Iterable[Record]
+    spec: KernelSpec,
+    shape: Mapping[str, int],
+    variant: str | None,
+    rows: Iterable[Record],
+    refused: Collection[ConfigurationKey] = (),
 ) -> Candidate | None:
     """A legal configuration, or None if no choice satisfies every hard constraint.
 
+    Those in ``refused`` are known not to place.
     ``rows`` are the passing rows of the **same target**: emulated accuracy does not depend on the
     tile, so an emulated row says nothing about a tile on hardware. A row's configuration is taken
     only if it keeps at least as many tiles in flight as the search would.
     """
-    found = best(spec, shape, variant)
+    rows = [row for row in rows if key_of(row.tile, row.herd) not in refused]
+    legal = search(spec, shape, variant)
+    found = next((one for one in legal if key_of(one.tile, one.herd) not in refused), None)
     if found is None:
         return _nearest(spec, shape, variant, rows, 1)
     wanted = min(tiles_in_flight(found.herd), spec.tiles_target)
@@ -52,7 +60,7 @@ def _nearest(
         if row.kernel == spec.kernel
         and row.variant == variant
         and row.tiles_in_flight >= tiles
-        and _fits(spec, shape, variant, row)
+        and fits(spec, shape, variant, row)
     ]
     if not legal:
         return None
@@ -60,7 +68,8 @@ def _nearest(
     return Candidate(variant, row.tile, row.herd, f"copied from {shape_text(spec, row.shape)}")
 
 
-def _fits(spec: KernelSpec, shape: Mapping[str, int], variant: str | None, row: Record) -> bool:
+def fits(spec: KernelSpec, shape: Mapping[str, int], variant: str | None, row: Record) -> bool:
+    """Whether tile and herd of ``row`` satisfy every hard constraint of ``shape``."""
     if list(row.tile) != list(spec.tile) or len(row.herd) != len(spec.herd):
         return False
     return not any(found.hard for found in violations(spec, shape, variant, row.tile, row.herd))

@@ -178,6 +178,10 @@ class Verdict(Part, frozen=True, kw_only=True):
         Count | UnsetType,
         Meta(description="Verdicts of this very recipe that did not pass, if there were any."),
     ] = UNSET
+    places: Annotated[
+        Literal[False] | UnsetType,
+        Meta(description="Present if the compiler refused tile and herd: they do not place."),
+    ] = UNSET
     layers: Annotated[
         Count | UnsetType,
         Meta(description="How many layers a diagnosis had to show, if the model's are known."),

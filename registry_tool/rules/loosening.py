@@ -42,6 +42,7 @@ def loosenings(before: KernelSpec, after: KernelSpec, rows: Iterable[Record] = (
         *_tolerances(before, after),
         *_tiles_target(before, after),
         *_constraints(before, after),
+        *_harness(before, after),
     ]
     # A page whose variables differ cannot be computed side by side.
     if before.dims == after.dims and before.herd.keys() == after.herd.keys():
@@ -115,6 +116,18 @@ def _constraints(before: KernelSpec, after: KernelSpec) -> Iterator[str]:
     for bad in before.known_bad:
         if bad.when not in still_bad:
             yield f"the known-bad tiling {bad.when} is not listed any more"
+
+
+def _harness(before: KernelSpec, after: KernelSpec) -> Iterator[str]:
+    for target, harness in before.harness.items():
+        other = after.harness.get(target)
+        if other is None:
+            yield f"the harness for {target} is gone: the diagnosis of a model would do"
+        elif other.stateful and not harness.stateful:
+            yield f"what a timing run prints of its outputs on {target} is not judged any more"
+    for cover in after.covers:
+        if cover not in before.covers:
+            yield f"its rows meet needs of {cover.kernel}, or other ones than before"
 
 
 def _case(row: Record) -> _Case:

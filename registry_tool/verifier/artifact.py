@@ -25,6 +25,7 @@ from registry_tool.verifier.attempt import Run
 from registry_tool.verifier.facts import LogFacts
 from registry_tool.verifier.job import Job
 from registry_tool.verifier.judge import Judgement
+from registry_tool.verifier.placement import is_refused
 
 NO_RUN_ID = "00000000T000000Z-00000000"
 _LONGEST_REASON = 1000
@@ -65,6 +66,7 @@ def make(
         tool_version=tool_version,
         compile=stored(compiled) if compiled is not None else UNSET,
         earlier_failures=earlier_failures or UNSET,
+        places=False if is_refused(deciding) else UNSET,
     )
     return named(verdict)
 

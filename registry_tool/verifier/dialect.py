@@ -44,7 +44,7 @@ _AVERAGE_RATE = re.compile(
 _MISMATCH = re.compile(r".*?Mismatches: ([0-9]{1,18}) / ([0-9]{1,18}) elements", re.A)
 _DEVICE = re.compile(r"(?:Detected NPU device|Target device from AIR_TARGET_DEVICE): *([!-~]+)")
 _UNIT_BEFORE = re.compile(rf"(?:[(\[_]|\bin ){_TIME}(?![A-Za-z])", re.A)
-_UNIT_AFTER = re.compile(rf"[ \t]*(?:[0-9.,/; \t]*[0-9][ \t]*)?{_TIME}(?![A-Za-z/])", re.A)
+_UNIT_AFTER = re.compile(rf"[ \t]*(?:[0-9.,/; \t]{{0,80}}[0-9] ?)?{_TIME}(?![A-Za-z/])", re.A)
 _AT_TIMEOUT = re.compile(
     r"(?<![0-9A-Za-z.\xd7])(?:6144[0-9]{3}(?:\.[0-9]+)?|6\.144[0-9]*[eE]\+?0?[36]"
     r"|6144(?:\.[0-9]+)?|6\.144[0-9]*)(?![0-9])(?!\.[0-9])"
@@ -200,30 +200,40 @@ def _is_at_driver_timeout(text: str) -> bool:
     """
     if _OF_ELSE.search(text) or not _OF_A_DISPATCH.search(text):
         return False
+    before: str | None = None
+    read = 0
     for found in _AT_TIMEOUT.finditer(text):
+        for earlier in _UNIT_BEFORE.finditer(text, read, found.start()):
+            before, read = earlier[1], earlier.end()
         after = _UNIT_AFTER.match(text, found.end())
-        before = None if after else _UNIT_BEFORE.findall(text, 0, found.start())
-        unit = after[1] if after else before[-1] if before else None
+        unit = after[1] if after else before
         if unit and 6_144_000 <= float(found[0]) * _MICROSECONDS[unit] < 6_145_000:
             return True
     return False
 
 
-_FAIL_WORDS = (
-    r"(?i:\s*\W{0,5}\s*(?:(?:the )?(?:tests?|verification|validation|comparison|check|result"
-    r"|output [0-9]+)(?: has)?\s*:?\s*)?fail(?:ed|ure)?\s*[.!]*\s*\W{0,5}\s*)\Z"
+_FAIL_WORDS = re.compile(
+    r"(?i:\W{0,5}\s*(?:(?:the )?(?:tests?|verification|validation|comparison|check|result"
+    r"|output [0-9]+)(?: has)?\s*:?\s*)?fail(?:ed|ure)?\s*[.!]*\s*\W{0,5})",
+    re.A,
 )
 
 
+def _says_failed(text: str) -> bool:
+    """Whether a line says that it failed and nothing else; `failed.` is the dialect's own word."""
+    words = text.strip()
+    return len(words) <= 80 and words != "failed." and _FAIL_WORDS.fullmatch(words) is not None
+
+
 _SIGNS = (
-    _sign("torn", "[prec", r"\s*\[prec|.*\[precision\] Output [0-9]"),
+    _sign("torn", "[prec", r"\s*\[prec|.*\[precision\] Output [0-9]+ \("),
     _sign("torn", "_err max=", r".*(?:rel_err max=\S+ \||\| abs_err max=\S)"),
     _sign("torn", " atol=", r".*\| rtol=\S+ atol="),
     _Sign("fragment", "mean_rel_L1"),
     _sign("failed", "failed.", r"\s*failed\.\s*\Z"),
-    _sign("other_fail", "fail", r"(?!\s*failed\.\s*\Z)" + _FAIL_WORDS),
-    _sign("other_fail", "Fail", _FAIL_WORDS),
-    _sign("other_fail", "FAIL", _FAIL_WORDS),
+    _Sign("other_fail", "fail", _says_failed),
+    _Sign("other_fail", "Fail", _says_failed),
+    _Sign("other_fail", "FAIL", _says_failed),
     _sign("other_fail", "FAIL", r"\s*FAIL(?:ED)?(?=[\s:!.]|\Z)(?!\s*:\s*0\b)"),
     _sign("other_fail", "FAIL", r"\s*(?:\[verify\] FAIL\b|Result: \*\*FAIL)"),
     _sign("other_fail", "Error at index ", r"\s*Error at index [0-9]"),
@@ -278,8 +288,8 @@ _SIGNS = (
     _sign(
         "peano",
         "PEANO_INSTALL_DIR",
-        r".*PEANO_INSTALL_DIR[^=/]*(?i:\b(?:not (?:set|found|defined)|unset|undefined|empty|missing"
-        r"|must be))",
+        r".*PEANO_INSTALL_DIR[^=/]{0,40}"
+        r"(?i:\b(?:not (?:set|found|defined)|unset|undefined|empty|missing|must be))",
     ),
     _Sign("lock_busy", "timeout while waiting to get lock"),
     # Python's filelock: the harness's own lock.

@@ -11,6 +11,9 @@ from registry_tool.records import kernel
 from registry_tool.records.record import Record, Use
 from registry_tool.verifier.runner import Outcome, record_from
 
+SWEPT = "swept: "
+REFUSED = "does not place with more tiles: "
+"""How the remarks start that say what was measured: the next run of the row replaces them."""
 Tried = Sequence[tuple[Candidate, Outcome]]
 
 
@@ -23,7 +26,8 @@ def record(
 ) -> Record:
     """The row of the last outcome in ``tried``, which passed; ``before`` is the row there was."""
     candidate, passed = tried[-1]
-    notes = [text for text in (before.notes if before else []) if not text.startswith(COMPUTED)]
+    ours = (COMPUTED, SWEPT, REFUSED)
+    notes = [text for text in (before.notes if before else []) if not text.startswith(ours)]
     if note and note not in notes:
         notes.append(note)
     notes += _computed(task, candidate, passed, tried[:-1])
@@ -64,6 +68,18 @@ def _computed(task: Task, candidate: Candidate, passed: Outcome, failed: Tried) 
         reason = under_target_note(spec, shape, candidate.variant)
         if reason is not None:
             yield reason
+        elif task.refusals:
+            yield from _refused(task, kernel.tiles_in_flight(candidate.herd))
+
+
+def _refused(task: Task, tiles: int) -> Iterator[str]:
+    more = [
+        f"{'x'.join(map(str, refusal.herd))} ({refusal.message})"
+        for refusal in task.refusals
+        if refusal.tiles_in_flight > tiles
+    ]
+    if more:
+        yield f"{REFUSED}{'; '.join(more)}"[:1000]
 
 
 def _flaky(passed: Outcome) -> str:

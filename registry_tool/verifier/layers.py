@@ -59,8 +59,6 @@ def _problem(layer: Layer, before: Layer | None) -> str | None:
         return "a cosine above 1"
     if layer.max_abs < 0:
         return "a max_abs below 0"
-    if layer.cos_min > min(layer.cos_p5, layer.cos_median) + _ROUNDING:
-        return "a minimum of the cosines above their other figures"
     for name, limit in (
         ("cos_median", CLIFF),
         ("cos_p5", CLIFF),
@@ -72,6 +70,8 @@ def _problem(layer: Layer, before: Layer | None) -> str | None:
             return f"a cliff: {name} falls from {last:g} to {now:g}{after}"
     if layer.cos_median < LOWEST_COSINE:
         return f"cos_median {layer.cos_median:g} is below {LOWEST_COSINE:g}"
+    if layer.cos_min > min(layer.cos_p5, layer.cos_median) + _ROUNDING:
+        return "a minimum of the cosines above their other figures"
     return None
 
 

@@ -6,7 +6,8 @@ import contextlib
 import errno
 import fcntl
 import os
-import stat
+import re
+import shlex
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -14,31 +15,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
-from registry_tool.errors import LockBusyError, ToolError
+from registry_tool.errors import LockBusyError
 from registry_tool.verifier import stop as stopping
+from registry_tool.verifier.holders import Holder, holders, removed_holders
+from registry_tool.verifier.lock_file import file_system, open_lock, unlockable
+
+__all__ = ["Announce", "DeviceLock", "Holder", "Slot", "acquire_slot", "holders"]
 
 Announce = Callable[[str], None]
 
 _FIRST_SLEEP_S = 0.004
 _LONGEST_SLEEP_S = 0.25
 _REMIND_S = 60.0
-# flock(2) needs no write access, O_CREAT is only used where the file is missing (Linux refuses it
-# on other people's files in sticky folders), and O_NONBLOCK keeps a FIFO from blocking the open.
-_FLAGS = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY
-_PROC = Path("/proc")
-
-
-@dataclass(frozen=True)
-class Holder:
-    """A process that holds the lock; ``inherited`` if the one that took it has ended."""
-
-    pid: int
-    command: str
-    inherited: bool = False
-
-    def __str__(self) -> str:
-        how = ", which inherited it from a process that has ended" if self.inherited else ""
-        return f"process {self.pid} ({self.command}){how}"
+_NETWORK = re.compile(
+    r"9p|afs|beegfs|ceph|cifs|fuse\..*|gfs2|gpfs|lustre|nfs\d?|ocfs2|panfs|smb\d|smbfs|virtiofs"
+)
 
 
 @dataclass(frozen=True)
@@ -54,7 +45,8 @@ class DeviceLock:
     """Holds ``path`` exclusively inside a `with`, which yields the seconds waited.
 
     Raises LockBusyError when ``limit_s`` is over, ToolError for a file that is no lock, and
-    Stopped once ``stop`` is set.
+    Stopped once ``stop`` is set. ``announce`` is told who holds it while we wait, and afterwards
+    if somebody removed the file while we held it.
     """
 
     def __init__(
@@ -81,7 +73,7 @@ class DeviceLock:
         trace: TracebackType | None,
     ) -> None:
         if self._descriptor is not None:
-            _release(self._descriptor)
+            _release(self._descriptor, self.path, self._announce)
             self._descriptor = None
 
 
@@ -102,43 +94,118 @@ def acquire_slot(
     try:
         yield slot
     finally:
-        _release(descriptor)
+        _release(descriptor, slot.path, announce)
 
 
 def _take(
     paths: Sequence[Path], limit_s: float, announce: Announce, stop: threading.Event | None
 ) -> tuple[int, Slot]:
     start = time.monotonic()
-    sleep_s = _FIRST_SLEEP_S
-    said, said_at = "", start
+    wait = _Wait(paths, limit_s, start, announce, stop)
     while True:
         for index, path in enumerate(paths):
             descriptor = _try(path)
-            if descriptor is not None:
-                return descriptor, Slot(index, path, time.monotonic() - start)
-        stopping.check(stop)
+            if descriptor is None:
+                continue
+            try:
+                # A removed file shuts nobody out, yet whoever holds it is on the device: we wait
+                # for them with the new file held, so that those after us wait for us.
+                while found := removed_holders(path):
+                    wait.again(found)
+                if _names(path, os.fstat(descriptor)):
+                    return descriptor, Slot(index, path, time.monotonic() - start)
+            except BaseException:
+                os.close(descriptor)
+                raise
+            os.close(descriptor)
+        wait.again([])
+
+
+class _Wait:
+    """Waiting between tries: it sleeps longer and longer, says for whom, and ends at the limit."""
+
+    def __init__(
+        self,
+        paths: Sequence[Path],
+        limit_s: float,
+        start: float,
+        announce: Announce,
+        stop: threading.Event | None,
+    ) -> None:
+        self._paths = paths
+        self._limit_s = limit_s
+        self._start = start
+        self._announce = announce
+        self._stop = stop
+        self._sleep_s = _FIRST_SLEEP_S
+        self._said, self._said_at = "", start
+
+    def again(self, found: Sequence[Holder]) -> None:
+        """Sleep before the next try; ``found`` is who holds it, asked of /proc if that is empty.
+
+        Raises LockBusyError at the limit, and Stopped.
+        """
+        stopping.check(self._stop)
         now = time.monotonic()
-        if now - start >= limit_s:
-            raise LockBusyError(
-                f"the device lock stayed busy for {now - start:.1f} s (limit {limit_s:g} s), "
-                f"held by {_who(paths)}",
-                path=paths[0],
-                fix="wait for that run to end, or raise the target's lock.limit_s in registry.yaml",
-            )
+        if now - self._start >= self._limit_s:
+            raise _busy(self._paths, now - self._start, self._limit_s, found or self._holders())
         # Sleeping between tries, not blocking in flock(2): Ctrl-C and the time limit both work.
-        if not said or now - said_at >= _REMIND_S or sleep_s == _LONGEST_SLEEP_S:
-            message = f"waiting for the device lock {paths[0]}, held by {_who(paths)}"
-            if message != said or now - said_at >= _REMIND_S:
-                announce(message)
-                said, said_at = message, now
-        time.sleep(max(0.0, min(sleep_s, start + limit_s - now)))
-        sleep_s = min(sleep_s * 1.5, _LONGEST_SLEEP_S)
+        is_time = now - self._said_at >= _REMIND_S
+        if not self._said or is_time or self._sleep_s == _LONGEST_SLEEP_S:
+            who = _who(self._paths, found or self._holders())
+            message = f"waiting for the device lock {self._paths[0]}, held by {who}"
+            if message != self._said or is_time:
+                self._announce(message)
+                self._said, self._said_at = message, now
+        left_s = self._start + self._limit_s - now
+        time.sleep(max(0.0, min(self._sleep_s, left_s)))
+        self._sleep_s = min(self._sleep_s * 1.5, _LONGEST_SLEEP_S)
+
+    def _holders(self) -> list[Holder]:
+        return [holder for path in self._paths for holder in holders(path)]
+
+
+def _busy(
+    paths: Sequence[Path], waited_s: float, limit_s: float, found: Sequence[Holder]
+) -> LockBusyError:
+    return LockBusyError(
+        f"the device lock stayed busy for {waited_s:.1f} s (limit {limit_s:g} s), "
+        f"held by {_who(paths, found)}",
+        path=paths[0],
+        fix=_what_to_do(paths[0], found),
+    )
+
+
+def _who(paths: Sequence[Path], found: Sequence[Holder]) -> str:
+    if found:
+        return " and ".join(map(str, found))
+    kind = file_system(paths[0]) or ""
+    if _NETWORK.fullmatch(kind):
+        return f"a process that may be on another machine: {paths[0].parent} is on {kind}"
+    return "a process that this system does not name"
+
+
+def _what_to_do(path: Path, found: Sequence[Holder]) -> str:
+    """The next command to type for who holds ``path``."""
+    quoted = shlex.quote(str(path))
+    raise_it = "raise the target's lock.limit_s in registry.yaml"
+    if not found:
+        if _NETWORK.fullmatch(file_system(path) or ""):
+            return "put the lock on a local file system (registry.yaml: targets.*.lock.path)"
+        return f"sudo fuser -v {quoted}   # then wait for that run to end, or {raise_it}"
+    if any(holder.pid == os.getpid() for holder in found):
+        return f"wait for that run to end, or {raise_it}"
+    look = f"ps -o pid,user,lstart,args -p {','.join(str(holder.pid) for holder in found)}"
+    if all(holder.inherited for holder in found):
+        pids = " ".join(str(holder.pid) for holder in found)
+        return f"{look}   # if it only outlived its run: kill {pids}"
+    return f"{look}   # then wait for that run to end, or {raise_it}"
 
 
 def _try(path: Path) -> int | None:
     """A descriptor that holds the lock on what ``path`` names now, or None while it is busy."""
     while True:
-        descriptor = _open(path)
+        descriptor = open_lock(path)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             # The file may have been unlinked or replaced between open and flock, or while another
@@ -151,11 +218,7 @@ def _try(path: Path) -> int | None:
                 return None
             if error.errno == errno.EINTR:
                 continue
-            raise ToolError(
-                f"cannot be locked: {error.strerror}",
-                path=path,
-                fix="put the lock on a local file system (registry.yaml: targets.*.lock.path)",
-            ) from None
+            raise unlockable(path, error) from None
         except BaseException:
             os.close(descriptor)
             raise
@@ -165,148 +228,19 @@ def _try(path: Path) -> int | None:
 def _names(path: Path, held: os.stat_result) -> bool:
     try:
         named = path.lstat()
-    except FileNotFoundError:
+    except OSError:
         return False
     return (named.st_dev, named.st_ino) == (held.st_dev, held.st_ino)
 
 
-def _release(descriptor: int) -> None:
+def _release(descriptor: int, path: Path, announce: Announce) -> None:
+    is_kept = _names(path, os.fstat(descriptor))
     # Unlocking says so for every copy of the descriptor; closing alone would not.
     with contextlib.suppress(OSError):
         fcntl.flock(descriptor, fcntl.LOCK_UN)
     os.close(descriptor)
-
-
-def _open(path: Path) -> int:
-    while True:
-        try:
-            descriptor = _open_existing(path)
-        except FileNotFoundError:
-            with contextlib.suppress(FileExistsError):
-                return _create(path)
-            continue
-        mode = os.fstat(descriptor).st_mode
-        if stat.S_ISREG(mode):
-            return descriptor
-        os.close(descriptor)
-        what = "a folder" if stat.S_ISDIR(mode) else "not a regular file"
-        raise _not_a_lock(path, f"the lock path is {what}")
-
-
-def _open_existing(path: Path) -> int:
-    for access in (os.O_RDWR, os.O_RDONLY):
-        try:
-            return os.open(path, access | _FLAGS)
-        except FileNotFoundError:
-            raise
-        except OSError as error:
-            if error.errno == errno.ELOOP:
-                raise _not_a_lock(
-                    path, "the lock path is a symbolic link, which is not followed"
-                ) from None
-            if error.errno == errno.EISDIR:
-                raise _not_a_lock(path, "the lock path is a folder") from None
-            if error.errno == errno.ENOTDIR:
-                raise _not_a_lock(path, "a parent of the lock path is not a folder") from None
-            refused = error.errno in (errno.EACCES, errno.EPERM, errno.EROFS, errno.ETXTBSY)
-            if access == os.O_RDWR and refused:
-                continue
-            if refused:
-                raise ToolError(
-                    f"the lock file cannot be opened ({error.strerror}); it is owned by "
-                    f"{_owner(path)}",
-                    path=path,
-                    fix=f"ask its owner to type: chmod a+r {path}",
-                ) from None
-            raise _not_a_lock(path, f"the lock file cannot be opened: {error.strerror}") from None
-    raise AssertionError("unreachable")
-
-
-def _create(path: Path) -> int:
-    try:
-        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | _FLAGS, 0o666)
-    except FileExistsError:
-        raise
-    except FileNotFoundError:
-        raise _not_a_lock(path, f"the folder {path.parent} of the lock does not exist") from None
-    except OSError as error:
-        raise _not_a_lock(path, f"the lock file cannot be created: {error.strerror}") from None
-
-
-def _not_a_lock(path: Path, message: str) -> ToolError:
-    return ToolError(
-        message,
-        path=path,
-        fix="remove it, or name another file in registry.yaml (targets.*.lock.path)",
-    )
-
-
-def _owner(path: Path) -> str:
-    try:
-        found = path.lstat()
-    except OSError:
-        return "an unknown user"
-    return f"user {found.st_uid}, mode {stat.S_IMODE(found.st_mode):04o}"
-
-
-def holders(path: Path) -> list[Holder]:
-    """Who holds the lock on ``path``, as far as /proc tells; empty where it does not."""
-    try:
-        wanted = path.lstat()
-        table = (_PROC / "locks").read_text(encoding="ascii", errors="replace")
-    except OSError:
-        return []
-    exact: list[int] = []
-    same_inode: list[int] = []
-    for line in table.splitlines():
-        fields = line.split()
-        if len(fields) < 6 or fields[1] != "FLOCK":  # waiters have "->" there
-            continue
-        major, minor, inode = fields[5].split(":")
-        if int(inode) != wanted.st_ino:
-            continue
-        device = os.makedev(int(major, 16), int(minor, 16))
-        (exact if device == wanted.st_dev else same_inode).append(int(fields[4]))
-    # Overlay and btrfs report another device number in stat(2) than in /proc/locks.
-    return [found for pid in exact or same_inode for found in _describe(pid, wanted)]
-
-
-def _describe(pid: int, wanted: os.stat_result) -> list[Holder]:
-    if pid == os.getpid():
-        return [Holder(pid, "this very process")]
-    command = _command(pid)
-    if command is not None:
-        return [Holder(pid, command)]
-    return [
-        Holder(other, _command(other) or "command unknown", inherited=True)
-        for other in _inheritors(wanted)
-    ]
-
-
-def _command(pid: int) -> str | None:
-    try:
-        line = (_PROC / str(pid) / "cmdline").read_bytes()
-    except OSError:
-        return None
-    text = line.rstrip(b"\0").replace(b"\0", b" ").decode("utf-8", "replace")
-    text = "".join(character if character.isprintable() else "?" for character in text)
-    return (text[:117] + "...") if len(text) > 120 else text or "command unknown"
-
-
-def _inheritors(wanted: os.stat_result) -> Iterator[int]:
-    for folder in _PROC.iterdir():
-        if not folder.name.isdigit():
-            continue
-        with contextlib.suppress(OSError):
-            for link in (folder / "fd").iterdir():
-                found = link.stat()
-                if (found.st_dev, found.st_ino) != (wanted.st_dev, wanted.st_ino):
-                    continue
-                if "FLOCK" in (folder / "fdinfo" / link.name).read_text(errors="replace"):
-                    yield int(folder.name)
-                    break
-
-
-def _who(paths: Sequence[Path]) -> str:
-    found = [str(holder) for path in paths for holder in holders(path)]
-    return " and ".join(found) if found else "a process that this system does not name"
+    if not is_kept:
+        announce(
+            f"the lock file {path} was removed or replaced while it was held: another run may "
+            "have used the device at the same time"
+        )

@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 
 from registry_tool.records.record import Performance
-from registry_tool.records.verdict import Attempt, Output, StoredLog, Verdict
+from registry_tool.records.verdict import Output, StoredLog, Verdict
 from registry_tool.verifier import dialect
 from registry_tool.verifier.artifact import stored_outputs
 from registry_tool.verifier.facts import Precision, Reference

@@ -41,16 +41,15 @@ def speed_of(judgements: Sequence[Judgement]) -> Performance | None:
 
     ``spread`` is (max - min) / median over the runs; one run has none.
     """
-    timed = [found for found in judgements if found.latency_us is not None]
-    if not timed or len(timed) < len(judgements):
+    runs = [(found.latency_us, found) for found in judgements if found.latency_us is not None]
+    if not runs or len(runs) < len(judgements):
         return None
-    timed.sort(key=lambda found: found.latency_us or 0.0)
-    median = timed[(len(timed) - 1) // 2]
-    slowest, fastest = timed[-1].latency_us, timed[0].latency_us
-    assert median.latency_us is not None and slowest is not None and fastest is not None
+    runs.sort(key=lambda run: run[0])
+    latency_us, median = runs[(len(runs) - 1) // 2]
+    spread = (runs[-1][0] - runs[0][0]) / latency_us
     return Performance(
-        latency_us=median.latency_us,
+        latency_us=latency_us,
         gflops=median.gflops,
         gbps=median.gbps,
-        spread=round((slowest - fastest) / median.latency_us, 6) if len(timed) > 1 else None,
+        spread=round(spread, 6) if len(runs) > 1 else None,
     )

@@ -316,5 +316,6 @@ verdicts = st.builds(
     tool_version=_lines,
     compile=_or_unset(_attempts),
     earlier_failures=_or_unset(_counts),
+    places=_or_unset(st.just(False)),
     layers=_or_unset(_counts),
 )

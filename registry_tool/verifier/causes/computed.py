@@ -21,7 +21,8 @@ from registry_tool.verifier.causes.setup import Setup
 from registry_tool.verifier.judge import Judgement
 
 _MOST = 10
-"""Values named of a knob, and configurations looked at for a herd's sake."""
+"""Values named of a knob, and herds named."""
+_FEW = 6
 _LONGEST_COUNT = 512
 """Dims up to this are head sizes and counts, which nobody pads; larger ones are lengths."""
 
@@ -149,8 +150,10 @@ def _sides(condition: str, known: Mapping[str, expressions.Value]) -> str:
         value = expressions.number(ast.unparse(tree.left), known)
     except expressions.ExpressionError:
         return ""
-    return f": the left side is {value:g}" if isinstance(value, float) else (
-        f": the left side is {value}"
+    return (
+        f": the left side is {value:g}"
+        if isinstance(value, float)
+        else (f": the left side is {value}")
     )
 
 
@@ -162,7 +165,9 @@ def _holding(
         for rule in _matching(setup.spec, patterns)
         if rule.when is None or expressions.holds(rule.when, known)
     ]
-    if ids:
+    if len(ids) > _FEW:
+        yield f"all {len(ids)} constraints of the page in this matter hold here"
+    elif ids:
         yield f"{', '.join(ids)} of the page {'hold' if len(ids) > 1 else 'holds'} here"
 
 
@@ -175,9 +180,7 @@ def _read_by(rules: Iterable[Constraint], spec: KernelSpec) -> Iterator[str]:
 # Values that would do.
 
 
-def _narrowed(
-    spec: KernelSpec, fixed: Mapping[str, int], required: frozenset[str]
-) -> KernelSpec:
+def _narrowed(spec: KernelSpec, fixed: Mapping[str, int], required: frozenset[str]) -> KernelSpec:
     """The spec with ``fixed`` knobs and axes as their only choice, and ``required`` all hard."""
     return replace(
         spec,
@@ -190,8 +193,7 @@ def _narrowed(
             for name, axis in spec.herd.items()
         },
         constraints=[
-            replace(rule, kind="hard") if rule.id in required else rule
-            for rule in spec.constraints
+            replace(rule, kind="hard") if rule.id in required else rule for rule in spec.constraints
         ],
     )
 
@@ -202,55 +204,69 @@ def _legal(
     return search(_narrowed(setup.spec, fixed, required), setup.shape, setup.variant)
 
 
-def _values(
-    setup: Setup, knobs: Iterable[str], required: frozenset[str]
-) -> Iterator[str]:
+def _values(setup: Setup, knobs: Iterable[str], required: frozenset[str]) -> Iterator[str]:
     """Per knob its legal values; if no change of one knob will do, a whole configuration."""
-    knobs = tuple(knobs)
+    without: list[str] = []
     told = False
+    if next(_legal(setup, {}, required), None) is None:
+        knobs = ()  # nothing is legal, whichever knob changes
     for knob in knobs:
         alone = _values_alone(setup, knob, required)
+        among = () if alone else _values_among(setup, knob, required)
         if alone:
-            told = True
             yield f"{knob} that is legal with all else as it is: {', '.join(alone)}"
-    for knob in () if told else knobs:
-        among = _values_among(setup, knob, required)
-        if among:
-            told = True
-            yield f"{knob} that is legal if the other knobs follow: {', '.join(among)}"
+        elif among:
+            follow = " if the other knobs follow" if setup.is_whole else ""
+            yield f"{knob} that is legal{follow}: {', '.join(among)}"
+        else:
+            without.append(knob)
+        told = told or bool(alone or among)
     if not told:
         yield _whole(setup, required)
+    elif without:
+        herd = f" on herd {'x'.join(map(str, setup.herd))}" if setup.herd else ""
+        yield f"no other {', '.join(without)} is legal{herd}"
 
 
 def _values_alone(setup: Setup, knob: str, required: frozenset[str]) -> list[str]:
-    fixed = {name: value for name, value in setup.chosen.items() if name != knob}
     if not setup.is_whole:
         return []
+    fixed = {name: value for name, value in setup.chosen.items() if name != knob}
     found: dict[int, str] = {}
     for configuration in _legal(setup, fixed, required):
         value = _all_of(setup.spec, configuration)[knob]
         if value != setup.chosen[knob]:
-            found.setdefault(value, f"{value}{_against(setup, configuration)}")
-    clean = [text for text in found.values() if "(" not in text]
-    return (clean or list(found.values()))[:_MOST]
+            found.setdefault(value, _against(setup, configuration))
+    # A value that breaks a guideline is named only where every value does.
+    clean = [value for value, against in found.items() if not against] or list(found)
+    return [f"{value}{found[value]}" for value in clean[:_MOST]]
 
 
 def _values_among(setup: Setup, knob: str, required: frozenset[str]) -> list[str]:
     """Values of ``knob`` for which some other tile is legal, on the herd as it is (if known)."""
-    spec, found = setup.spec, []
-    herd = dict(zip(spec.herd, setup.herd, strict=False))
-    choices = spec.tile[knob].choices if knob in spec.tile else spec.herd[knob].choices
+    choices = (setup.spec.tile | setup.spec.herd)[knob].choices
+    found = []
     for value in choices:
-        configuration = next(_legal(setup, {**herd, knob: value}, required), None)
+        configuration = _nearest(setup, knob, value, required)
         if configuration is not None and value != setup.chosen.get(knob):
-            chosen = _all_of(spec, configuration)
             others = ", ".join(
-                f"{name}={chosen[name]}"
-                for name in chosen
-                if name != knob and chosen[name] != setup.chosen.get(name)
+                f"{name}={chosen}"
+                for name, chosen in _all_of(setup.spec, configuration).items()
+                if name != knob and setup.is_whole and chosen != setup.chosen[name]
             )
-            found.append(f"{value} ({others})" if others and setup.is_whole else str(value))
+            found.append(f"{value} ({others})" if others else str(value))
     return found[:_MOST]
+
+
+def _nearest(setup: Setup, knob: str, value: int, required: frozenset[str]) -> Configuration | None:
+    """A legal configuration with ``value``, in which one tile knob follows, or else all do."""
+    herd = dict(zip(setup.spec.herd, setup.herd, strict=False))
+    for follower in (*setup.tile, None):
+        kept = {name: size for name, size in setup.tile.items() if follower not in (name, None)}
+        found = next(_legal(setup, {**herd, **kept, knob: value}, required), None)
+        if found is not None:
+            return found
+    return None
 
 
 def _all_of(spec: KernelSpec, configuration: Configuration) -> dict[str, int]:
@@ -280,17 +296,23 @@ def _whole(setup: Setup, required: frozenset[str]) -> str:
 
 def _herds(setup: Setup, required: frozenset[str]) -> Iterator[str]:
     """Other herds that are legal, those with the most tiles first."""
+    spec = setup.spec
+    every = sorted(
+        itertools.product(*(axis.choices for axis in spec.herd.values())),
+        key=lambda herd: -kernel.tiles_in_flight(herd),
+    )
     for tile, how in ((setup.tile, "with the tile as it is"), ({}, "with another tile")):
-        if not tile and not setup.spec.tile and how == "with another tile":
-            continue
-        herds = dict.fromkeys(
-            found.herd
-            for found in itertools.islice(_legal(setup, dict(tile), required), 2000)
-            if found.herd != setup.herd
-        )
-        if herds:
-            names = ["x".join(map(str, herd)) for herd in herds]
-            yield f"herds that are legal {how}: {', '.join(names[:_MOST])}"
+        herds = [
+            "x".join(map(str, herd))
+            for herd in every
+            if herd != setup.herd
+            and next(
+                _legal(setup, {**tile, **dict(zip(spec.herd, herd, strict=True))}, required), 0
+            )
+        ]
+        if herds and (setup.is_whole or not tile):
+            words = how if setup.is_whole and spec.tile else "for this shape"
+            yield f"herds that are legal {words}: {', '.join(herds[:_MOST])}"
             return
 
 
@@ -300,7 +322,7 @@ def _herds(setup: Setup, required: frozenset[str]) -> Iterator[str]:
 def _figures(about: About, known: Mapping[str, expressions.Value]) -> Iterator[str]:
     for name, expression in about.figures:
         if expressions.names_in(expression) <= set(known):
-            yield f"{name} = {expression} = {expressions.number(expression, known):g}"
+            yield f"{name} = {expression} = {expressions.evaluate(expression, known)}"
 
 
 def _padding(setup: Setup, multiple: int) -> Iterator[str]:
