@@ -184,7 +184,7 @@ class KernelSpec(Part, frozen=True):
     herd: Annotated[dict[str, Axis], Meta(min_length=1, description="Herd axes, in order.")]
     default_herd: Annotated[list[Count], Meta(description="The herd that lookups leave unsaid.")]
     tiles_target: Annotated[Count, Meta(description="Tiles in flight that a row should reach.")]
-    variants: Annotated[dict[str, Variant], Meta(description="Variants; empty if there are none.")]
+    variants: Annotated[dict[Name, Variant], Meta(description="Variants; empty if there are none.")]
     preference: Annotated[list[Preference], Meta(description="Which variant first, by shape.")]
     constraints: Annotated[list[Constraint], Meta(description="Legality of tile and herd.")]
     known_bad: Annotated[list[KnownBad], Meta(description="Tilings measured to be wrong.")]

@@ -21,6 +21,7 @@ ROOT = "HARNESS_ROOT"
 UNKNOWN_PEANO, UNKNOWN_ROOT = f"${PEANO}", f"${ROOT}"
 """What stands for the two paths of this machine in a verdict, and where they are not set."""
 # What neither make nor a shell reads as anything but itself.
+_FIELD = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}|[{}]")
 _PLAIN_PATH = re.compile(r"/[A-Za-z0-9_./+@:,=~-]*")
 
 
@@ -135,13 +136,18 @@ def _inside(folder: str, owner: str) -> PurePosixPath:
 
 
 def _fill(template: str, words: Mapping[str, str | int], owner: str) -> str:
-    try:
-        return template.format_map(words)
-    except (KeyError, ValueError, IndexError, AttributeError):
-        raise InputError(
-            f"the harness of {owner} has a template that cannot be filled: {template!r}",
-            fix=f"it may use {', '.join(f'{{{word}}}' for word in sorted(words))} and {{peano}}",
-        ) from None
+    """``template`` with each ``{word}`` filled in; format specs and attributes are none."""
+
+    def fill(match: re.Match[str]) -> str:
+        word = words.get(match[1]) if match[1] else None
+        if word is None:
+            raise InputError(
+                f"the harness of {owner} has a template that cannot be filled: {template!r}",
+                fix=f"it may use {', '.join(f'{{{word}}}' for word in sorted(words))} and {{peano}}",
+            )
+        return str(word)
+
+    return _FIELD.sub(fill, template)
 
 
 def _words(
@@ -152,8 +158,15 @@ def _words(
     herd: Sequence[int],
 ) -> dict[str, str | int]:
     """What templates may use: dims, knobs, herd axes, and what harnesses call the variant."""
+    if variant is not None and variant not in spec.variants:
+        known = ", ".join(spec.variants) or "none"
+        raise InputError(f"{spec.kernel} has no variant {variant!r}; it has {known}")
     precision = kernel.precision_of(spec, variant)
     words: dict[str, str | int] = {**shape, **tile, **dict(zip(spec.herd, herd, strict=True))}
+    for name, size in words.items():
+        # Typed callers give integers; what reaches make is checked all the same.
+        if type(size) is not int or size < 0:
+            raise InputError(f"{name}={size!r} is no size of {spec.kernel}")
     words["variant"] = variant or ""
     words["precision"] = precision or ""
     words["high_precision"] = "false" if precision == "low" else "true"

@@ -49,7 +49,7 @@ def test_schemas_specs_and_types_ship_in_the_wheel(wheel: Path) -> None:
                 if name.startswith("registry_tool/kernels/") and name.endswith(".yaml")
             ]
         )
-        == 10
+        == 11
     )
     for schema in (ROOT / "schemas").iterdir():
         assert f"registry_tool/schemas/{schema.name}" in names

@@ -62,6 +62,13 @@ BASES: dict[tuple[str, str], Base] = {
         (8, 4),
         {**_GEMM_STEPS, "l1": {"tile_n": 256}},
     ),
+    ("FFN_SwiGLU_bf16", ""): Base(
+        (2048, 2048, 2048),
+        None,
+        (64, 256, 32, 64),
+        (8, 4),
+        {**_GEMM_STEPS, "l1": {"tile_m": 128, "tile_n": 128}},
+    ),
     ("GEMV_bf16", ""): Base(
         (2048, 2048),
         None,

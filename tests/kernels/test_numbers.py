@@ -8,12 +8,13 @@ from collections.abc import Iterator
 import pytest
 
 from registry_tool.records import catalog, expressions, kernel
-from registry_tool.records.spec import HarnessRun, KernelSpec
+from registry_tool.records.spec import Harness, HarnessRun, KernelSpec
 from registry_tool.tables import columns
-from tests.kernels import upstream
+from tests.kernels import legality, upstream
 from tests.shared_data import shared
 
 every_kernel = pytest.mark.parametrize("name", upstream.KERNELS)
+every_page = pytest.mark.parametrize("name", catalog.built_in())
 
 # Its throughput counts the arithmetic of a run without the mask.
 TWICE_THE_REAL_ONE = "2048x2048x64x64x32x32x1"
@@ -61,6 +62,7 @@ def test_the_row_that_disagrees_claims_twice_its_work() -> None:
     [
         ("GEMM_bf16_in_bf16_out", (2, 3, 5), 60, 2 * (6 + 15 + 10)),
         ("GEMM_bf16_in_fp32_out", (2, 3, 5), 60, 2 * (6 + 15) + 4 * 10),
+        ("FFN_SwiGLU_bf16", (2, 3, 5), 4 * 30 + 9 * 10, 2 * (6 + 2 * 15 + 10)),
         ("GEMV_bf16", (2, 3), 12, 2 * (6 + 2 + 3)),
         ("RMSNorm_bf16", (2, 3), None, 2 * 2 * 6 + 2 * 3),
         ("LayerNorm_bf16", (2, 3), None, 2 * 2 * 6 + 2 * 2 * 3),
@@ -110,6 +112,7 @@ def test_tolerances_are_those_of_the_page(name: str, tiers: dict[str, tuple[floa
     ("name", "shape", "elements"),
     [
         ("GEMM_bf16_in_bf16_out", (2048, 8192, 512), 2048 * 512),
+        ("FFN_SwiGLU_bf16", (2048, 8192, 512), 2048 * 512),
         ("GEMV_bf16", (16384, 2048), 16384),
         ("RMSNorm_bf16", (2048, 128), 2048 * 128),
         ("FlashAttention_bf16", (2048, 512, 64, 128, 32, 8, 0), 32 * 2048 * 128),
@@ -137,7 +140,7 @@ def test_the_high_methods_are_tried_in_the_order_of_the_auto_rule(
     assert kernel.variant_order(spec, at_the_threshold)[0] == "fused-cast"
 
 
-@every_kernel
+@every_page
 def test_columns_name_known_cells_and_identify_a_row_first(name: str) -> None:
     spec = catalog.built_in()[name]
     titles = [column.title for column in spec.columns]
@@ -162,100 +165,46 @@ def test_columns_name_known_cells_and_identify_a_row_first(name: str) -> None:
     assert ("tile" in {column.cell for column in spec.columns}) == bool(spec.tile)
 
 
-@every_kernel
+@every_page
 def test_rows_sort_by_all_dims_and_nothing_else(name: str) -> None:
     spec = catalog.built_in()[name]
     assert sorted(spec.order) == sorted(spec.dims)
 
 
-def _runs(spec: KernelSpec) -> Iterator[HarnessRun]:
-    for harness in spec.harness.values():
-        yield from harness.correctness
-        yield from harness.timing
+def _runs(harness: Harness) -> Iterator[HarnessRun]:
+    yield harness.correctness
+    for run in (harness.compile, harness.timing):
+        if run is not None:
+            yield run
 
 
-def _values(row: upstream.Row, spec: KernelSpec) -> dict[str, object]:
-    """What the runner puts into the templates."""
-    precision = kernel.precision_of(spec, row.variant)
-    return {
-        **kernel.names(spec, row.shape, row.variant, row.tile, row.herd),
-        "peano": "/opt/peano",
-        "high_precision": "false" if precision == "low" else "true",
-        "method": "auto" if precision == "low" else row.variant,
-        "causal_flag": "--causal" if row.shape.get("causal") else "",
-    }
+@every_page
+def test_every_harness_command_says_where_the_compiler_is(name: str) -> None:
+    harness = catalog.built_in()[name].harness
+    assert list(harness) == ["npu2"]
+    for run in _runs(harness["npu2"]):
+        assert run.command[0] in ("make", "env")
+        assert "PEANO_INSTALL_DIR={peano}" in run.command
 
 
-@every_kernel
-def test_harness_commands_fill_in_and_stay_lists_of_words(name: str) -> None:
-    spec = catalog.built_in()[name]
-    row = upstream.rows(name, shared("upstream_registry"))[0]
-    values = _values(row, spec)
-    assert list(spec.harness) == ["npu2"]
-    for run in _runs(spec):
-        words = [word.format_map(values) for word in run.command]
-        assert all("{" not in word and "None" not in word for word in words)
-        assert words[0] in ("make", "env", "mkdir")
-        assert words[0] == "mkdir" or any("PEANO_INSTALL_DIR=/opt/peano" in word for word in words)
-        assert not run.folder.startswith("/")
-        assert ".." not in run.folder
+@every_page
+def test_the_build_folder_that_is_made_anew_is_the_one_that_the_commands_use(name: str) -> None:
+    harness = catalog.built_in()[name].harness["npu2"]
+    (build,) = harness.build
+    assert build.endswith("/build_peano")
+    for run in _runs(harness):
+        assert run.folder == (build if run.command[0] == "env" else build.rpartition("/")[0])
 
 
 @every_kernel
 def test_the_gated_run_times_nothing_and_the_timed_run_does(name: str) -> None:
     harness = catalog.built_in()[name].harness["npu2"]
-    gated = " ".join(word for run in harness.correctness for word in run.command)
-    timed = " ".join(word for run in harness.timing for word in run.command)
+    assert harness.timing is not None
+    gated, timed = " ".join(harness.correctness.command), " ".join(harness.timing.command)
     assert "--perf-iters" not in gated
     assert "PERF_ITERS=" not in gated.replace("PERF_ITERS=0", "")
     assert any(word in timed for word in ("--perf-iters", "PERF_ITERS=", "ITERATIONS="))
     assert harness.stateful is (name == "FlashAttention_bf16")
-
-
-@pytest.mark.parametrize(
-    ("name", "variant", "expected"),
-    [
-        (
-            "GEMM_bf16_in_bf16_out",
-            "drain",
-            "make run HIGH_PRECISION=true METHOD=drain M=2048 K=2048 N=2048 TILE_M=32 "
-            "TILE_K_L2=512 TILE_K_L1=32 TILE_N=128 HERD_M=8 HERD_N=4 AIE_TARGET=aie2p PERF_ITERS=0 "
-            "PEANO_INSTALL_DIR=/opt/peano",
-        ),
-        (
-            "GEMM_bf16_in_bf16_out",
-            "direct",
-            "make run HIGH_PRECISION=false METHOD=auto M=2048 K=2048 N=2048 TILE_M=64 "
-            "TILE_K_L2=512 TILE_K_L1=32 TILE_N=128 HERD_M=8 HERD_N=4 AIE_TARGET=aie2p PERF_ITERS=0 "
-            "PEANO_INSTALL_DIR=/opt/peano",
-        ),
-        (
-            "FlashAttention_bf16",
-            None,
-            "make run SCRIPT=attn_npu2.py LQ=2048 LK=2048 LQP=256 LKP=64 DK=64 DV=64 NUM_HEADS=32 "
-            "NUM_KV_HEADS=8 NUM_Q_TILES=4 EXTRA_PY_FLAGS=--num-q-tiles 4 --num-cascade-stages 4 "
-            "--num-heads-per-unroll 2 --causal PEANO_INSTALL_DIR=/opt/peano",
-        ),
-        (
-            "GELU_bf16",
-            None,
-            "make run N=1048576 TILE_N=4096 HERD_SHAPE=8 2 PERF_ITERS=0 "
-            "PEANO_INSTALL_DIR=/opt/peano",
-        ),
-        (
-            "GEMV_bf16",
-            None,
-            "make run M=2048 K=2048 TILE_M=8 M_INPUT=8 HERD_M=8 AIE_TARGET=aie2p "
-            "PEANO_INSTALL_DIR=/opt/peano",
-        ),
-    ],
-)
-def test_the_command_of_a_recorded_row(name: str, variant: str | None, expected: str) -> None:
-    spec = catalog.built_in()[name]
-    rows = upstream.rows(name, shared("upstream_registry"))
-    row = next(row for row in rows if row.variant == variant)
-    run = spec.harness["npu2"].correctness[-1]
-    assert " ".join(word.format_map(_values(row, spec)) for word in run.command) == expected
 
 
 @every_kernel
@@ -277,14 +226,16 @@ def test_a_spec_names_an_emulator_and_a_lookup(name: str) -> None:
     assert spec.lookup == lookups[name]
 
 
-@every_kernel
+@every_page
 def test_a_default_herd_is_one_of_the_choices(name: str) -> None:
     spec = catalog.built_in()[name]
     assert len(spec.default_herd) == len(spec.herd)
     for extent, axis in zip(spec.default_herd, spec.herd.values(), strict=True):
         assert extent in axis.choices
     assert kernel.tiles_in_flight(spec.default_herd) >= spec.tiles_target
-    assert spec.tiles_target == (32 if spec.bound == "compute" else 8)
+    # Upstream runs the block on half the chip only.
+    of_block = 16 if spec.covers else 32
+    assert spec.tiles_target == (of_block if spec.bound == "compute" else 8)
     for knob in spec.tile.values():
         assert len(knob.choices) == len(set(knob.choices))
 
@@ -303,3 +254,41 @@ def test_every_expression_reads_only_names_that_exist() -> None:
         of_shape += [entry.when for entry in spec.preference if entry.when]
         for text in of_shape:
             assert expressions.names_in(text) <= set(spec.dims), (spec.kernel, text)
+
+
+def test_a_block_covers_its_two_products_and_the_activation_between_them() -> None:
+    specs = catalog.built_in()
+    block = specs["FFN_SwiGLU_bf16"]
+    known = kernel.names(block, {"M": 64, "K": 720, "N": 2048})
+    covered = {
+        cover.kernel: {dim: expressions.integer(text, known) for dim, text in cover.shape.items()}
+        for cover in block.covers
+    }
+    assert covered == {
+        "GEMM_bf16_in_bf16_out": {"M": 64, "K": 720, "N": 2048},
+        "SiLU_Mul_bf16": {"N": 64 * 2048},
+    }
+    for name, shape in covered.items():
+        assert list(shape) == specs[name].dims
+    assert not any(spec.covers for name, spec in specs.items() if name != block.kernel)
+
+
+def test_the_tolerances_of_the_block_are_those_that_its_harness_prints() -> None:
+    gate = catalog.built_in()["FFN_SwiGLU_bf16"].tolerances["any"]
+    assert (gate.rtol, gate.atol) == (0.1, 4.0)
+
+
+def test_the_block_fits_real_widths() -> None:
+    """K and N of the gate and up projections of models from 0.5 to 14 billion weights."""
+    spec = catalog.built_in()["FFN_SwiGLU_bf16"]
+    for m, k, n in (
+        (64, 720, 2048),
+        (256, 960, 2560),
+        (2048, 896, 4864),
+        (2048, 2048, 8192),
+        (2048, 3584, 18944),
+        (2048, 4096, 12288),
+        (2048, 5120, 13824),
+    ):
+        found = next(legality.legal(spec, {"M": m, "K": k, "N": n}, None))
+        assert found.tiles == spec.tiles_target

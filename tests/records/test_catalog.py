@@ -68,8 +68,11 @@ def _load() -> Mapping[str, KernelSpec]:
     return catalog.built_in.__wrapped__()
 
 
-def test_there_are_ten_and_each_file_is_named_after_its_kernel() -> None:
-    assert len(catalog.built_in()) == 10
+def test_there_are_ten_kernels_and_a_block_each_in_a_file_of_its_name() -> None:
+    assert len(catalog.built_in()) == 11
+    assert [name for name, spec in catalog.built_in().items() if spec.covers] == [
+        "FFN_SwiGLU_bf16"
+    ]
     assert {path.stem for path in catalog.BUILT_IN.glob("*.yaml")} == set(catalog.built_in())
 
 
