@@ -34,6 +34,8 @@ VERBS = {
     "fmt": "put the registry's files into canonical form",
     "explain": "say what a rule means and what to do about it",
     "status": "count rows, needs and what is unmet",
+    "doctor": "check machine, lock and harness tree for runs on hardware",
+    "model": "show how far a model is, criterion by criterion, and write it into its files",
 }
 
 
