@@ -3,21 +3,33 @@
 A pass needs every signal to agree: exit status 0, PASS! alone on its line, a precision line with
 every element for each output, tolerances no looser than asked. Without --exit-status the answer
 is at best `unverified`. Exit 0 only for a pass.
+
+With --kernel and --shape the kernel's page says what the run is held to (elements of every output,
+tolerance, band, target) unless another option does, and its constraints say more of the causes.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from registry_tool.commands.common import say, say_json
-from registry_tool.errors import EXIT_FINDINGS, EXIT_OK, EXIT_USAGE, UsageError
+from registry_tool.commands.common import (
+    find,
+    parse_herd,
+    parse_shape,
+    parse_sizes,
+    say,
+    say_json,
+)
+from registry_tool.errors import EXIT_FINDINGS, EXIT_OK, EXIT_USAGE, RegistryError, UsageError
 
 if TYPE_CHECKING:
-    from registry_tool.verifier.diagnose import Cause
+    from registry_tool.records.spec import KernelSpec, Policy
+    from registry_tool.records.verdict import Band
+    from registry_tool.verifier.diagnose import Cause, Setup
     from registry_tool.verifier.facts import LogFacts
     from registry_tool.verifier.judge import Judgement
     from registry_tool.verifier.request import Request
@@ -32,7 +44,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     ending.add_argument("--exit-status", type=int, metavar="N", help="negative for a signal")
     ending.add_argument("--timed-out", action="store_true", help="its time limit ended it")
     asked = parser.add_argument_group("what was asked of it")
-    asked.add_argument("--elements", metavar="N[,N]", help="elements of each output, in order")
+    asked.add_argument(
+        "--elements",
+        metavar="N[,N]",
+        help="elements of the outputs, in order; outputs beyond those named are held to no count",
+    )
     asked.add_argument("--outputs", type=int, metavar="N", help="number of outputs")
     asked.add_argument("--rtol", type=float, metavar="R", help="relative tolerance")
     asked.add_argument("--atol", type=float, metavar="A", help="absolute tolerance")
@@ -44,6 +60,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="diagnosis judges the per-layer table of `make diagnosis`, whatever that printed",
     )
     asked.add_argument("--layers", type=int, metavar="N", help="layers of the model (diagnosis)")
+    row = parser.add_argument_group("what was run: supplies what is asked, and computes causes")
+    row.add_argument("--kernel", metavar="NAME", help="kernel page name")
+    row.add_argument("--shape", metavar="DIM=N,...", help="e.g. M=2048,K=1024,N=3072")
+    row.add_argument("--variant", metavar="NAME", help="default: the auto rule's, without its band")
+    row.add_argument("--tile", metavar="KNOB=N,...", help="every tile knob")
+    row.add_argument("--herd", metavar="AxB", help="extents of the herd")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -51,7 +73,8 @@ def run(args: argparse.Namespace) -> int:
     from registry_tool.verifier.diagnose import causes
     from registry_tool.verifier.judge import Judgement, judge
 
-    request = _request(args)
+    found = _setup(args)
+    request = _request(args, found)
     try:
         facts = _read(args.log)
     except OSError as error:
@@ -61,7 +84,7 @@ def run(args: argparse.Namespace) -> int:
         _print(args, unread, [])
         return EXIT_USAGE
     judgement = judge(facts, args.exit_status, args.timed_out, request)
-    _print(args, judgement, causes(facts, judgement))
+    _print(args, judgement, causes(facts, judgement, subject=found and found[0]))
     return EXIT_OK if judgement.status == "pass" else EXIT_FINDINGS
 
 
@@ -81,7 +104,105 @@ def _standard_input() -> Iterator[bytes]:
         yield chunk
 
 
-def _request(args: argparse.Namespace) -> Request:
+def _setup(args: argparse.Namespace) -> tuple[Setup, str | None] | None:
+    """What was run, and the target that it belongs to; None if no kernel is named."""
+    from registry_tool.records import kernel
+    from registry_tool.verifier.diagnose import Setup
+
+    if args.kernel is None:
+        for name in ("shape", "variant", "tile", "herd"):
+            if getattr(args, name) is not None:
+                raise UsageError(f"--{name} says nothing without --kernel", fix="add --kernel NAME")
+        return None
+    specs, policy = _specs(args)
+    spec = specs.get(args.kernel)
+    if spec is None:
+        raise UsageError(f"unknown kernel {args.kernel!r}; known are {', '.join(specs)}")
+    if args.shape is None:
+        example = ",".join(f"{dim}=SIZE" for dim in spec.dims)
+        raise UsageError(f"--kernel {spec.kernel} needs a shape", fix=f"add --shape {example}")
+    shape = parse_shape(spec, [args.shape])
+    if args.variant is not None and args.variant not in spec.variants:
+        known = ", ".join(spec.variants) or "none"
+        raise UsageError(f"{spec.kernel} has no variant {args.variant!r}; known are {known}")
+    variant = args.variant or kernel.variant_order(spec, shape)[0]
+    setup = Setup(
+        spec,
+        shape,
+        variant,
+        parse_sizes(args.tile, spec.tile, "tile") or {},
+        tuple(parse_herd(args.herd, spec) or ()),
+    )
+    return setup, _target(spec, policy)
+
+
+def _specs(args: argparse.Namespace) -> tuple[Mapping[str, KernelSpec], Policy | None]:
+    """The specs in force: those of the registry from here upward, else the built-in ones."""
+    from registry_tool.records import catalog
+    from registry_tool.store import registry, snapshot
+
+    try:
+        root = find(args)
+    except RegistryError:
+        return catalog.built_in(), None
+    loaded = registry.load(snapshot.of_worktree(root))
+    return loaded.specs, loaded.policy
+
+
+def _target(spec: KernelSpec, policy: Policy | None) -> str | None:
+    """The device that a log of this kernel is expected from: hardware, where there is any."""
+    if policy is None:
+        return next(iter(spec.harness), None)
+    hardware = [name for name, target in policy.targets.items() if target.kind == "hardware"]
+    return next((name for name in hardware if name in spec.harness), next(iter(policy.targets)))
+
+
+def _request(args: argparse.Namespace, found: tuple[Setup, str | None] | None) -> Request:
+    """What the options ask, over what the page of the kernel asks."""
+    from dataclasses import replace
+
+    from registry_tool.records import kernel
+    from registry_tool.verifier.request import Request
+
+    given = _given(args)
+    if found is None:
+        return given
+    setup, target = found
+    spec = setup.spec
+    tolerance = kernel.tolerance(spec, kernel.precision_of(spec, setup.variant))
+    elements = tuple(kernel.output_elements(spec, setup.shape))
+    page = Request(
+        elements=elements,
+        outputs=len(elements),
+        rtol=tolerance.rtol,
+        atol=tolerance.atol,
+        target=target,
+        # Which band it is depends on the variant, which nobody named.
+        band=None if spec.variants and args.variant is None else _band(setup),
+    )
+    if given.elements is not None:
+        elements = (*given.elements, *elements[len(given.elements) :])
+        page = replace(page, elements=elements, outputs=len(elements))
+    named = {
+        name: value
+        for name in ("outputs", "rtol", "atol", "target")
+        if (value := getattr(given, name)) is not None
+    }
+    return replace(page, mode=given.mode, layers=given.layers, **named)
+
+
+def _band(setup: Setup) -> Band | None:
+    """The band of the page, or None if there is none or it needs a tile that nobody named."""
+    from registry_tool.records import kernel
+    from registry_tool.records.expressions import ExpressionError
+
+    try:
+        return kernel.band(setup.spec, setup.shape, setup.variant, setup.tile, setup.herd)
+    except ExpressionError:
+        return None
+
+
+def _given(args: argparse.Namespace) -> Request:
     from registry_tool.verifier.request import Request
 
     elements = None if args.elements is None else _counts(args.elements)

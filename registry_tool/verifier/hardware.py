@@ -141,9 +141,10 @@ def _fill(template: str, words: Mapping[str, str | int], owner: str) -> str:
     def fill(match: re.Match[str]) -> str:
         word = words.get(match[1]) if match[1] else None
         if word is None:
+            known = ", ".join(f"{{{name}}}" for name in sorted(words))
             raise InputError(
                 f"the harness of {owner} has a template that cannot be filled: {template!r}",
-                fix=f"it may use {', '.join(f'{{{word}}}' for word in sorted(words))} and {{peano}}",
+                fix=f"it may use {known} and {{peano}}",
             )
         return str(word)
 

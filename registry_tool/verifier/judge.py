@@ -108,12 +108,17 @@ def _process(facts: LogFacts, errors: LogFacts | None, ending: Ending) -> list[C
     if ending.timed_out:
         return [Complaint("timeout", "the run was ended at its time limit")]
     status = ending.exit_status
-    if status is None:
-        return [Complaint("unverified", "the exit status is not known")]
-    if status == 0:
-        return []
     # The harness's own 255, or make's 2 for it, says no more than the failure that it printed.
     printed = _has_failed(facts) or (errors is not None and _has_failed(errors))
+    if status is None or status == 0:
+        # In a pipe (`make run | tee log`) the exit status is not that of make.
+        made = facts.first("make_error")
+        if made is None and errors is not None:
+            made = errors.first("make_error")
+        found = [Complaint("unverified", "the exit status is not known")] if status is None else []
+        if made is not None and not printed:
+            found.append(Complaint("error", f"{made.text} (line {made.line})"))
+        return found
     if status < 0 or 128 < status <= 192:
         return [Complaint("error", f"killed by signal {-status if status < 0 else status - 128}")]
     if printed:
@@ -267,10 +272,6 @@ def _coverage(facts: LogFacts, request: Request) -> Iterator[Complaint]:
     outputs = facts.outputs
     if not outputs:
         yield Complaint("unverified", _why_no_figures(facts))
-    if facts.has("correlation"):
-        yield Complaint("unverified", "the harness gates on correlation, which is no gate")
-    if facts.has("sampled"):
-        yield Complaint("unverified", "the harness compared a sample of the elements")
     if outputs and facts.has("no_outputs"):
         yield Complaint("unverified", "the harness found no outputs to validate")
     seen: set[int] = set()
@@ -296,6 +297,13 @@ def _coverage(facts: LogFacts, request: Request) -> Iterator[Complaint]:
                 "unverified",
                 f"PASS! (line {marks['pass'][0].line}) stands before the last precision line",
             )
+
+
+def _half_measures(facts: LogFacts, request: Request) -> Iterator[Complaint]:
+    if facts.has("correlation"):
+        yield Complaint("unverified", "the harness gates on correlation, which is no gate")
+    if facts.has("sampled"):
+        yield Complaint("unverified", "the harness compared a sample of the elements")
 
 
 def _why_no_figures(facts: LogFacts) -> str:
@@ -339,6 +347,7 @@ _AGAINST = (
     _rule(_timeouts, "device_timeout", "timing"),
     _rule(_crashes, "crash"),
     _rule(_failures, "failed", "other_fail", "mismatch", "bad_output"),
+    _rule(_half_measures, "correlation", "sampled"),
     _rule(_device, "fallback", "device", "emulated"),
 )
 _HARNESS = (

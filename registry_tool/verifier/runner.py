@@ -23,6 +23,7 @@ from registry_tool.records.verdict import Output, Verdict
 from registry_tool.store.files import write_atomic
 from registry_tool.verifier import artifact, environment
 from registry_tool.verifier.attempt import Announce, Attempt, Run, attempt
+from registry_tool.verifier.causes.setup import Setup
 from registry_tool.verifier.diagnose import Cause, causes
 from registry_tool.verifier.environment import Surroundings
 from registry_tool.verifier.job import Job
@@ -111,12 +112,14 @@ def conclude(
         runs += attempts[-1].timings
     if verdict.compile is not UNSET and attempts[-1].compiled is not None:
         runs.append(attempts[-1].compiled)
+    step = "run" if deciding.kind == "gated" else deciding.kind
+    setup = Setup(job.spec, job.shape, job.variant, job.tile, job.herd, step)
     return write_outcome(
         verdict,
         runs,
         registry_root,
         job.row.verdict_folder,
-        causes(deciding.out.facts, deciding.judgement, deciding.err.facts),
+        causes(deciding.out.facts, deciding.judgement, deciding.err.facts, setup),
         is_suspect,
     )
 

@@ -98,7 +98,8 @@ def sealed(row: Row) -> Row:
 def log_text(verdict: Verdict, emulated: bool) -> bytes:
     """What a harness prints for the outputs of ``verdict``."""
     target = verdict.subject.target
-    lines = [f"Emulated target {target}: numerics of the kernels in NumPy, not a device run."] if emulated else []
+    label = f"Emulated target {target}: numerics of the kernels in NumPy, not a device run."
+    lines = [label] if emulated else []
     lines.append(f"Detected NPU device: {target}")
     if verdict.performance is not None:
         timed = verdict.performance
