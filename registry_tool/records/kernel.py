@@ -101,6 +101,17 @@ def output_elements(spec: KernelSpec, shape: Mapping[str, int]) -> list[int]:
     return [expressions.integer(output.elements, known) for output in spec.outputs]
 
 
+def throughput(spec: KernelSpec, shape: Mapping[str, int], latency_us: float) -> float | None:
+    """What one call of ``latency_us`` gives in the page's unit, GFLOP/s or GB/s; None without.
+
+    The work of a kernel depends on its shape alone.
+    """
+    work = spec.work.flops if spec.metric == "gflops" else spec.work.bytes
+    if work is None or latency_us <= 0.0:
+        return None
+    return float(expressions.number(work, names(spec, shape))) / latency_us / 1e3
+
+
 def violations(
     spec: KernelSpec,
     shape: Mapping[str, int],

@@ -11,7 +11,10 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import NamedTuple
 
+from registry_tool.verifier.driver_timeout import NEEDLES as TIMEOUT_NEEDLES
+from registry_tool.verifier.driver_timeout import is_at_driver_timeout
 from registry_tool.verifier.facts import Kind, Layer, Mismatch, Passed, Precision, Reference, Timing
+from registry_tool.verifier.units import GIGA, MICROSECONDS, RATE, TIME
 
 Statement = Passed | Precision | Reference | Timing
 
@@ -20,9 +23,6 @@ _NOT_FINITE = r"[+-]?(?i:nan|infinity|inf)"
 _N = rf"({_NUMBER}|{_NOT_FINITE})"
 _SIGNED = rf"([+-]?{_NUMBER}|{_NOT_FINITE})"
 _END = r"[ \t]*"
-_MICRO = ("\xc2\xb5", "\xce\xbc", "\xb5")  # the two signs for micro in UTF-8, one in latin-1
-_TIME = rf"(ns|us|(?:{'|'.join(_MICRO)})s|usec|ms|msec|s|sec)"
-_RATE = r"([KMGTP]?)FLOP(?:/s|S|s)?|([KMGTP]i?)B/s"
 _WORDS = r"(?:[\w./-]+ ){0,4}"
 
 _PRECISION = re.compile(
@@ -31,34 +31,18 @@ _PRECISION = re.compile(
 )
 _REFERENCE = re.compile(rf"\[reference\] Output ([0-9]{{1,6}}): zero_share={_N}{_END}")
 _LATENCY = re.compile(
-    rf"Latency \({_TIME}\): {_N}"
+    rf"Latency \({TIME}\): {_N}"
     rf"((?: \| (?:Throughput|(?:Effective )?Bandwidth): [^ |]+ [A-Za-z/]+)*){_END}"
 )
-_LATENCY_REST = re.compile(rf"[A-Za-z ]+: {_N} (?:{_RATE})")
-_AVERAGE_TIME = re.compile(rf"(?:Avg|Average|Mean) NPU {_WORDS}time: ?{_N} ?{_TIME}\.?{_END}", re.A)
+_LATENCY_REST = re.compile(rf"[A-Za-z ]+: {_N} (?:{RATE})")
+_AVERAGE_TIME = re.compile(rf"(?:Avg|Average|Mean) NPU {_WORDS}time: ?{_N} ?{TIME}\.?{_END}", re.A)
 _AVERAGE_RATE = re.compile(
     rf"(?:Avg|Average|Mean|Effective) (?:NPU )?{_WORDS}"
-    rf"(?:([kmgtp]?)flops|[Tt]hroughput|[Bb]andwidth): ?{_N}(?: ?(?:{_RATE}))?\.?{_END}",
+    rf"(?:([kmgtp]?)flops|[Tt]hroughput|[Bb]andwidth): ?{_N}(?: ?(?:{RATE}))?\.?{_END}",
     re.A,
 )
 _MISMATCH = re.compile(r".*?Mismatches: ([0-9]{1,18}) / ([0-9]{1,18}) elements", re.A)
 _DEVICE = re.compile(r"(?:Detected NPU device|Target device from AIR_TARGET_DEVICE): *([!-~]+)")
-_UNIT_BEFORE = re.compile(rf"(?:[(\[_]|\bin ){_TIME}(?![A-Za-z])", re.A)
-_UNIT_AFTER = re.compile(rf"[ \t]*(?:[0-9.,/; \t]{{0,80}}[0-9] ?)?{_TIME}(?![A-Za-z/])", re.A)
-_AT_TIMEOUT = re.compile(
-    r"(?<![0-9A-Za-z.\xd7])(?:6144[0-9]{3}(?:\.[0-9]+)?|6\.144[0-9]*[eE]\+?0?[36]"
-    r"|6144(?:\.[0-9]+)?|6\.144[0-9]*)(?![0-9])(?!\.[0-9])"
-)
-# A figure of one dispatch, not that of a build or of the whole script.
-_OF_A_DISPATCH = re.compile(
-    r"(?i)\b(?:\w+_)?(?:time|times|latency|latencies|dispatch|iter|iteration|run|took|elapsed|duration|"
-    r"avg|average|mean|median|min|max|kernel|npu)(?:\b|_)",
-    re.A,
-)
-_OF_ELSE = re.compile(
-    r"(?i)\b(?:compil\w*|build\w*|built|link\w*|aircc|aiecc|pipeline|load\w*|setup|total|wall)\b",
-    re.A,
-)
 _LAYER_HEAD = r"\|\s*Layer\s*\|\s*cos_p5\s*\|\s*cos_min\s*\|\s*cos_median\s*\|\s*max_abs\s*\|\s*\Z"
 _LAYER = re.compile(
     r"\|\s*([0-9]{1,6})\s*\|\s*" + r"\s*\|\s*".join([_SIGNED] * 4) + r"\s*\|\s*", re.A
@@ -74,12 +58,6 @@ _COLOUR = re.compile(
 _ERASED_AT_START = re.compile(r"(?:\x1b\[[0-9;:]*m)*\x1b\[[12]K")
 _COLOUR_IN_NUMBER = re.compile(r"[0-9.](?:\x1b\[[0-9;:]*[mK])+[0-9.]")
 _ANY_ESCAPE = re.compile(_COLOUR.pattern + r"|\x1b\[[0-?]*[ -/]*[@-~]|\x1b[@-Z\\^_=>78]")
-
-_GIGA = {"": 1e-9, "K": 1e-6, "M": 1e-3, "G": 1.0, "T": 1e3, "P": 1e6} | {
-    f"{prefix}i": 1024.0**power * 1e-9 for power, prefix in enumerate("KMGTP", 1)
-}
-_MICROSECONDS = {"ns": 1e-3, "us": 1.0, "usec": 1.0, "ms": 1e3, "msec": 1e3, "s": 1e6, "sec": 1e6}
-_MICROSECONDS |= {f"{micro}s": 1.0 for micro in _MICRO}
 
 
 def statement(text: str, line: int) -> Statement | None:
@@ -137,7 +115,7 @@ def _latency(text: str, line: int) -> Timing | None:
             return None
         rates |= _rate(rate[1], rate[2], rate[3])
     printed = float(match[2])
-    latency_us = printed * _MICROSECONDS[match[1]]
+    latency_us = printed * MICROSECONDS[match[1]]
     return Timing(latency_us, rates.get("gflops"), rates.get("gbps"), printed, line)
 
 
@@ -145,7 +123,7 @@ def _average(text: str, line: int) -> Timing | None:
     match = _AVERAGE_TIME.fullmatch(text)
     if match:
         printed = float(match[1])
-        return Timing(printed * _MICROSECONDS[match[2]], None, None, printed, line)
+        return Timing(printed * MICROSECONDS[match[2]], None, None, printed, line)
     match = _AVERAGE_RATE.fullmatch(text)
     if match is None:
         return None
@@ -160,9 +138,9 @@ def _average(text: str, line: int) -> Timing | None:
 
 def _rate(value: str, flops_unit: str | None, bytes_unit: str | None) -> dict[str, float]:
     if flops_unit is not None:
-        return {"gflops": float(value) * _GIGA[flops_unit]}
+        return {"gflops": float(value) * GIGA[flops_unit]}
     if bytes_unit is not None:
-        return {"gbps": float(value) * _GIGA[bytes_unit]}
+        return {"gbps": float(value) * GIGA[bytes_unit]}
     return {}
 
 
@@ -191,25 +169,6 @@ class _Sign(NamedTuple):
 def _sign(kind: Kind, needle: str, pattern: str) -> _Sign:
     """A sign whose pattern must match from the line's start."""
     return _Sign(kind, needle, re.compile(pattern, re.A).match)
-
-
-def _is_at_driver_timeout(text: str) -> bool:
-    """Whether a line gives a dispatch the driver's time-out of 6144 ms, alone or among others.
-
-    The unit stands behind the figure, behind the list that it is in, or before it: ``(us)``.
-    """
-    if _OF_ELSE.search(text) or not _OF_A_DISPATCH.search(text):
-        return False
-    before: str | None = None
-    read = 0
-    for found in _AT_TIMEOUT.finditer(text):
-        for earlier in _UNIT_BEFORE.finditer(text, read, found.start()):
-            before, read = earlier[1], earlier.end()
-        after = _UNIT_AFTER.match(text, found.end())
-        unit = after[1] if after else before
-        if unit and 6_144_000 <= float(found[0]) * _MICROSECONDS[unit] < 6_145_000:
-            return True
-    return False
 
 
 _FAIL_WORDS = re.compile(
@@ -259,8 +218,7 @@ _SIGNS = (
     _Sign("emulated", "Emulated target "),
     _Sign("device_timeout", "ERT_CMD_STATE_TIMEOUT"),
     # One dispatch at the driver's time-out (6144 ms), in a list of times or as their maximum.
-    _Sign("device_timeout", "6144", _is_at_driver_timeout),
-    _Sign("device_timeout", "6.144", _is_at_driver_timeout),
+    *(_Sign("device_timeout", needle, is_at_driver_timeout) for needle in TIMEOUT_NEEDLES),
     _Sign("crash", "Traceback (most recent call last)"),
     _Sign("crash", "core dumped"),
     _Sign("crash", "Segmentation fault"),

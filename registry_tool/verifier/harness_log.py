@@ -319,10 +319,3 @@ def _segment_end(block: str, position: int) -> int:
 def _readable(text: str) -> str:
     text = text[:300]
     return text if text.isascii() else text.encode("latin-1").decode("utf-8", "replace")
-
-
-def last_lines(facts: LogFacts, most: int = 5) -> list[str]:
-    """The last lines of the log that are not empty, for a reader who knows no better."""
-    lines = re.split(r"[\r\n]+", dialect.without_escapes(facts.tail))
-    texts = [_readable(line).strip(" \t\0\ufeff") for line in lines]
-    return [text for text in texts if text][-most:]

@@ -13,13 +13,11 @@ from typing import NamedTuple
 from registry_tool.records.fields import Status
 from registry_tool.records.verdict import Output
 from registry_tool.verifier import layers
+from registry_tool.verifier.driver_timeout import DRIVER_TIMEOUT_MS
 from registry_tool.verifier.facts import Kind, LogFacts, Precision, Timing
 from registry_tool.verifier.request import Complaint, Request
 
 PRECEDENCE: tuple[Status, ...] = ("timeout", "error", "fail", "incomplete", "unverified", "pass")
-DRIVER_TIMEOUT_MS = 6144
-"""After so long the driver gives up on a dispatch and hands back what is there
-(Xilinx/mlir-air#1824); a run that is timed all the same shows this as its latency."""
 HOPELESS = 0.5
 """A mean_rel_L1 from here on is an output that has little to do with the reference (1.0: zeros),
 whatever a harness says of it and even if no band is known."""
