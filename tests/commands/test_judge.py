@@ -206,3 +206,127 @@ def test_judging_imports_nothing_slow(tmp_path: Path) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code, "judge", str(path)], capture_output=True)
     assert done.returncode == 0, done.stderr
+
+
+GEMM = ["--kernel", "GEMM_bf16_in_bf16_out", "--shape", "M=2048,K=1024,N=1024"]
+DIRECT_TILE = ["--tile", "tile_m=64,tile_k_l2=256,tile_k_l1=64,tile_n=128"]
+STRIDE = b"x.mlir:1:2: error: 'aie.dma_bd' op Stride 2818048 exceeds the [1:1048576] range.\n"
+
+
+def verdict(
+    capsys: pytest.CaptureFixture[str], folder: Path, log: bytes, *options: str
+) -> dict[str, Any]:
+    _, out, err = run(capsys, folder, log, "--exit-status", "0", "--format", "json", *options)
+    assert err == ""
+    document: dict[str, Any] = json.loads(out)
+    return document
+
+
+@pytest.mark.parametrize(
+    ("log", "options", "expected", "reason"),
+    [
+        (LOG, [], "pass", None),
+        (LOG, ["--variant", "drain"], "pass", None),
+        # what the page asks
+        (LOG.replace(b"2097152", b"100"), [], "unverified", "100 elements of 2097152"),
+        (LOG.replace(b"1.5e-03", b"4.0e-03"), [], "fail", "looser than 0.0015"),
+        (LOG.replace(b"1.5e-03", b"4.0e-03"), ["--variant", "drain"], "fail", "looser"),
+        (LOG.replace(b"npu2", b"npu1"), [], "unverified", "not on npu2"),
+        (
+            LOG.replace(b"9.402e-03", b"1.300e-02"),
+            ["--variant", "drain"],
+            "fail",
+            "outside the band",
+        ),
+        (LOG.replace(PASS, precision(1) + PASS), [], "unverified", "1 outputs were asked for"),
+        # a variant that nobody named gives no band, one of a lower tier another tolerance
+        (LOG.replace(b"9.402e-03", b"1.300e-02"), [], "pass", None),
+        (
+            LOG.replace(b"1.5e-03", b"4.0e-03").replace(b"9.402e-03", b"1.030e-02"),
+            ["--variant", "direct", "--herd", "8x4", *DIRECT_TILE],
+            "pass",
+            None,
+        ),
+        (
+            LOG.replace(b"1.5e-03", b"4.0e-03").replace(b"9.402e-03", b"1.300e-02"),
+            ["--variant", "direct"],
+            "pass",  # its band reads tile_k_l1
+            None,
+        ),
+        # explicit options win
+        (LOG.replace(b"2097152", b"100"), ["--elements", "100"], "pass", None),
+        (LOG.replace(b"1.5e-03", b"4.0e-03"), ["--atol", "0.004"], "pass", None),
+        (LOG, ["--rtol", "0.001"], "fail", "looser"),
+        (LOG.replace(b"npu2", b"npu1"), ["--target", "npu1"], "pass", None),
+        (LOG, ["--outputs", "2"], "incomplete", "no precision line for 1"),
+    ],
+)
+def test_a_kernel_and_a_shape_say_what_is_asked_unless_an_option_does(
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    log: bytes,
+    options: list[str],
+    expected: str,
+    reason: str | None,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    found = verdict(capsys, tmp_path, log, *GEMM, *options)
+    assert found["status"] == expected
+    assert (reason or "") in (found["reason"] or "")
+
+
+def test_the_causes_compute_what_would_do_for_the_row(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    row = ["--kernel", GEMM[1], "--shape", "2048x2048x11008", "--variant", "fused-cast"]
+    tile = ["--tile", "tile_m=64,tile_k_l2=256,tile_k_l1=32,tile_n=128", "--herd", "8x2"]
+    (plain,) = verdict(capsys, tmp_path, STRIDE)["causes"]
+    (cause,) = verdict(capsys, tmp_path, STRIDE, *row, *tile)["causes"]
+    assert list(cause) == ["symptom", "likely", "look_at"]
+    assert cause["look_at"].startswith(plain["look_at"] + ". Here: ")
+    assert "tile_k_l2 that is legal with all else as it is: 64" in cause["look_at"]
+    (cause,) = verdict(capsys, tmp_path, STRIDE, *row)["causes"]
+    assert "tile_k_l2 that is legal: 64, 32" in cause["look_at"]
+
+
+def test_a_registry_s_own_page_comes_first(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    assert main(["init", str(tmp_path)]) == 0
+    (tmp_path / "kernels").mkdir(exist_ok=True)
+    (tmp_path / "kernels" / f"{GEMM[1]}.yaml").write_text(
+        f"kernel: {GEMM[1]}\ntolerances:\n  high: {{rtol: 1.0e-2, atol: 1.0e-3}}\n"
+        "  low: {rtol: 1.6e-2, atol: 4.0e-3}\n"
+    )
+    capsys.readouterr()
+    outside = verdict(capsys, tmp_path, LOG, *GEMM, "--rtol", "0.016", "--atol", "0.0015")
+    inside = verdict(capsys, tmp_path, LOG, *GEMM, "--registry", str(tmp_path))
+    monkeypatch.chdir(tmp_path / "kernels")
+    here = verdict(capsys, tmp_path, LOG, *GEMM)
+    assert outside["status"] == "pass"
+    assert inside == here
+    assert "looser than 0.01" in here["reason"]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--kernel", "GEMM"], "unknown kernel"),
+        (["--kernel", GEMM[1]], "add --shape M=SIZE,K=SIZE,N=SIZE"),
+        (["--shape", "M=1,K=2,N=3"], "add --kernel NAME"),
+        (["--herd", "8x4"], "add --kernel NAME"),
+        ([*GEMM[:3], "M=2048,K=1024"], "N not given"),
+        ([*GEMM, "--variant", "nix"], "no variant 'nix'"),
+        ([*GEMM, "--tile", "tile_m=32"], "the tile lacks"),
+        ([*GEMM, "--herd", "8"], "no herd of"),
+        ([*GEMM, "--registry", "nowhere"], "no registry.yaml"),
+    ],
+)
+def test_a_row_that_is_none_exits_2_with_a_message(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, options: list[str], words: str
+) -> None:
+    status, out, err = run(capsys, tmp_path, LOG, *options)
+    assert (status, out) == (2, "")
+    assert words in err
