@@ -36,6 +36,10 @@ _LATENCY = re.compile(
 )
 _LATENCY_REST = re.compile(rf"[A-Za-z ]+: {_N} (?:{RATE})")
 _AVERAGE_TIME = re.compile(rf"(?:Avg|Average|Mean) NPU {_WORDS}time: ?{_N} ?{TIME}\.?{_END}", re.A)
+_AVERAGE_LATENCY = re.compile(
+    rf" *(?:Avg|Average|Mean) (?:NPU )?[Ll]atency: ?{_N} ?{TIME}(?: +\({_N} ?(?:{RATE})\))?{_END}",
+    re.A,
+)
 _AVERAGE_RATE = re.compile(
     rf"(?:Avg|Average|Mean|Effective) (?:NPU )?{_WORDS}"
     rf"(?:([kmgtp]?)flops|[Tt]hroughput|[Bb]andwidth): ?{_N}(?: ?(?:{RATE}))?\.?{_END}",
@@ -124,6 +128,13 @@ def _average(text: str, line: int) -> Timing | None:
     if match:
         printed = float(match[1])
         return Timing(printed * MICROSECONDS[match[2]], None, None, printed, line)
+    match = _AVERAGE_LATENCY.fullmatch(text)
+    if match:
+        said, unit, value, flops_unit, bytes_unit = match.groups()
+        rates = _rate(value, flops_unit, bytes_unit) if value else {}
+        printed = float(said)
+        latency_us = printed * MICROSECONDS[unit]
+        return Timing(latency_us, rates.get("gflops"), rates.get("gbps"), printed, line)
     match = _AVERAGE_RATE.fullmatch(text)
     if match is None:
         return None
@@ -150,6 +161,7 @@ _FORMS: dict[str, tuple[_Form, ...]] = {
     "[": (_precision, _reference),
     "L": (_latency,),
     "A": (_average,),
+    " ": (_average,),
     "M": (_average,),
     "E": (_average,),
 }
