@@ -22,6 +22,8 @@ LONGEST_LINE = 1 << 14
 """Longer lines are no lines of the dialect, B; only what speaks against a run is sought in them."""
 KEPT = 32
 """Marks kept of each kind; more of a kind change no judgement, or are kept all the same."""
+TWO_ENCODINGS = "[precision] two encodings in one log"
+"""What stands for that: written as UTF-8, it reads as torn too."""
 KEPT_ROWS = 1024
 """Outputs and layers kept."""
 _MOST: dict[Kind, int] = {"precision": KEPT_ROWS, "reference": KEPT_ROWS, "layer": KEPT_ROWS}
@@ -102,7 +104,7 @@ class LogReader:
             facts.marks.setdefault("timing", []).append(mark)
             facts.timings.append(timing)
         if self._transcoder.is_mixed:
-            self._mark("torn", "two encodings in one log", max(0, facts.size - 1), facts.size)
+            self._mark("torn", TWO_ENCODINGS, max(0, facts.size - 1), facts.size)
         return facts
 
     def _take(self, data: str) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from registry_tool.records.verdict import StoredLog
 from registry_tool.verifier.facts import LogFacts
-from registry_tool.verifier.harness_log import LogReader, as_utf8, chunks, parse
+from registry_tool.verifier.harness_log import TWO_ENCODINGS, LogReader, as_utf8, chunks, parse
 from registry_tool.verifier.transcode import encoding_of
 
 STORED_WHOLE = 1 << 20
@@ -69,6 +69,8 @@ def excerpt(path: Path, size: int, facts: LogFacts) -> bytes:
         if end > max(start, done):
             parts.append(text.read(max(start, done), end))
         done = max(done, end)
+    if any(mark.text == TWO_ENCODINGS for mark in facts.marks.get("torn", ())):
+        parts.append(f"\n{TWO_ENCODINGS}\n".encode())  # an excerpt has one, and would hide it
     return b"".join(parts)
 
 
