@@ -99,7 +99,7 @@ def _figures(
 ) -> dict[str, object]:
     import math
 
-    from registry_tool.verifier.harness_log import parse
+    from registry_tool.verifier.logs.harness_log import parse
 
     facts = parse(log.encode())
     outputs = sorted(facts.outputs, key=lambda output: -_badness(output.mean_rel_L1))

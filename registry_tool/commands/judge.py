@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from registry_tool.records.spec import KernelSpec, Policy
     from registry_tool.records.verdict import Band
     from registry_tool.verifier.diagnose import Cause, Setup
-    from registry_tool.verifier.facts import LogFacts
-    from registry_tool.verifier.judge import Judgement
-    from registry_tool.verifier.request import Request
+    from registry_tool.verifier.logs.facts import LogFacts
+    from registry_tool.verifier.logs.judge import Judgement
+    from registry_tool.verifier.logs.request import Request
 
 FORMATS = ("text", "json")
 
@@ -71,7 +71,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Judge the log and print the verdict; exit 0 for a pass, 1 otherwise, 2 if unreadable."""
     from registry_tool.verifier.diagnose import causes
-    from registry_tool.verifier.judge import Judgement, judge
+    from registry_tool.verifier.logs.judge import Judgement, judge
 
     found = _setup(args)
     request = _request(args, found)
@@ -89,7 +89,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _read(log: str) -> LogFacts:
-    from registry_tool.verifier.harness_log import LogReader, read_log
+    from registry_tool.verifier.logs.harness_log import LogReader, read_log
 
     if log != "-":
         return read_log(Path(log))
@@ -162,7 +162,7 @@ def _request(args: argparse.Namespace, found: tuple[Setup, str | None] | None) -
     from dataclasses import replace
 
     from registry_tool.records import kernel
-    from registry_tool.verifier.request import Request
+    from registry_tool.verifier.logs.request import Request
 
     given = _given(args)
     if found is None:
@@ -203,7 +203,7 @@ def _band(setup: Setup) -> Band | None:
 
 
 def _given(args: argparse.Namespace) -> Request:
-    from registry_tool.verifier.request import Request
+    from registry_tool.verifier.logs.request import Request
 
     elements = None if args.elements is None else _counts(args.elements)
     for name in ("outputs", "layers"):

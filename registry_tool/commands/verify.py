@@ -103,9 +103,10 @@ def _check_fault(fault: str, kind: str) -> None:
 
 def _settings(registry: Registry, selection: Selection, args: argparse.Namespace) -> Settings:
     """What the campaign needs; on hardware, whatever would end every run is refused here."""
-    from registry_tool.verifier import environment, hardware
+    from registry_tool.verifier import hardware
     from registry_tool.verifier.bench import Settings
-    from registry_tool.verifier.harness_lock import clash, remedy
+    from registry_tool.verifier.locks.harness_lock import clash, remedy
+    from registry_tool.verifier.machine import environment
 
     target = registry.target(selection.target)
     place = surroundings = None

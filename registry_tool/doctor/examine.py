@@ -14,8 +14,8 @@ from registry_tool.doctor.sandbox import Sandbox, sandbox
 from registry_tool.errors import ToolError
 from registry_tool.records.spec import KernelSpec
 from registry_tool.store.registry import Registry
-from registry_tool.verifier import machine
 from registry_tool.verifier.hardware import PEANO, Place, check_path
+from registry_tool.verifier.machine import device as machine
 
 _PEANO_STAND_IN = f"/{PEANO}"
 

@@ -9,10 +9,9 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from registry_tool.doctor import mounts
 from registry_tool.doctor.check import Check, Topic
 from registry_tool.records.spec import Target
-from registry_tool.verifier import harness_lock, lock
+from registry_tool.verifier.locks import harness_lock, lock, mounts
 
 _OTHERS_READ = stat.S_IROTH
 _STATUS = Path("/proc/self/status")

@@ -13,9 +13,9 @@ from registry_tool.records import kernel
 from registry_tool.records.spec import KernelSpec
 from registry_tool.store.registry import Registry
 from registry_tool.verifier.diagnose import Cause, Setup, causes
-from registry_tool.verifier.harness_log import parse
-from registry_tool.verifier.judge import judge
-from registry_tool.verifier.request import Request
+from registry_tool.verifier.logs.harness_log import parse
+from registry_tool.verifier.logs.judge import judge
+from registry_tool.verifier.logs.request import Request
 
 
 @dataclass(frozen=True)

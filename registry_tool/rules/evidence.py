@@ -47,9 +47,9 @@ def _is_stateful(view: VerdictView) -> bool:
 
 def _layers_disagree(view: VerdictView) -> list[str]:
     """The same for the layers of a diagnosis, which prints a pass whatever it finds."""
-    from registry_tool.verifier.harness_log import parse
-    from registry_tool.verifier.judge import judge
-    from registry_tool.verifier.request import Request
+    from registry_tool.verifier.logs.harness_log import parse
+    from registry_tool.verifier.logs.judge import judge
+    from registry_tool.verifier.logs.request import Request
 
     run, verdict = view.verdict.attempts[-1], view.verdict
     layers = None if verdict.layers is UNSET else verdict.layers

@@ -23,9 +23,9 @@ from registry_tool.records.verdict import (
 )
 from registry_tool.verifier import attempt as attempting
 from registry_tool.verifier.attempt import Run
-from registry_tool.verifier.facts import LogFacts
 from registry_tool.verifier.job import Job
-from registry_tool.verifier.judge import Judgement
+from registry_tool.verifier.logs.facts import LogFacts
+from registry_tool.verifier.logs.judge import Judgement
 from registry_tool.verifier.placement import is_refused
 
 NO_RUN_ID = "00000000T000000Z-00000000"

@@ -18,10 +18,10 @@ from registry_tool.records.spec import Target
 from registry_tool.store.files import temporary_name
 from registry_tool.verifier import process
 from registry_tool.verifier.job import Job, Step
-from registry_tool.verifier.judge import Judgement, judge
-from registry_tool.verifier.lock import acquire_slot
+from registry_tool.verifier.locks.lock import acquire_slot
+from registry_tool.verifier.logs.judge import Judgement, judge
+from registry_tool.verifier.logs.request import Request
 from registry_tool.verifier.process import Finished
-from registry_tool.verifier.request import Request
 from registry_tool.verifier.speed import judge_timing, speed_of
 from registry_tool.verifier.streams import Stream, read_stream
 from registry_tool.verifier.workspace import prepared

@@ -16,9 +16,9 @@ from registry_tool.store.registry import Registry
 from registry_tool.verifier import commands
 from registry_tool.verifier.canary import Canary
 from registry_tool.verifier.diagnosis import Diagnosis
-from registry_tool.verifier.environment import Surroundings
 from registry_tool.verifier.hardware import Place
 from registry_tool.verifier.job import Job
+from registry_tool.verifier.machine.environment import Surroundings
 from registry_tool.verifier.runner import Outcome, run_row
 
 

@@ -16,9 +16,9 @@ from registry_tool.records.verdict import Verdict
 from registry_tool.store.registry import Registry
 from registry_tool.verifier import commands
 from registry_tool.verifier.attempt import Announce, attempt
-from registry_tool.verifier.environment import Surroundings
 from registry_tool.verifier.hardware import Place
 from registry_tool.verifier.job import Job
+from registry_tool.verifier.machine.environment import Surroundings
 from registry_tool.verifier.runner import Outcome, conclude
 
 

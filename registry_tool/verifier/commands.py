@@ -13,8 +13,8 @@ from registry_tool.records import kernel
 from registry_tool.records.keys import RowId
 from registry_tool.records.spec import KernelSpec, Target, Tolerance
 from registry_tool.verifier import hardware
-from registry_tool.verifier.environment import PACKAGE
 from registry_tool.verifier.job import Commands, Job, Step
+from registry_tool.verifier.machine.environment import PACKAGE
 
 _OWN_EMULATOR = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*\.py:[A-Za-z_][A-Za-z0-9_]*")
 _PYTHON = "python3"

@@ -11,8 +11,8 @@ from registry_tool.verifier.causes.computed import About, advice, broken
 from registry_tool.verifier.causes.lines import meaningful
 from registry_tool.verifier.causes.setup import Setup
 from registry_tool.verifier.causes.signatures import Seen
-from registry_tool.verifier.facts import LogFacts
-from registry_tool.verifier.judge import Judgement
+from registry_tool.verifier.logs.facts import LogFacts
+from registry_tool.verifier.logs.judge import Judgement
 
 __all__ = ["DEBUGGING_ORDER", "Cause", "Setup", "causes"]
 

@@ -20,18 +20,19 @@ from registry_tool.records import kernel
 from registry_tool.records.keys import RowId, row_id
 from registry_tool.records.verdict import Gate, Subject, Verdict
 from registry_tool.store.registry import Registry
-from registry_tool.verifier import artifact, environment
+from registry_tool.verifier import artifact
 from registry_tool.verifier.attempt import Announce, Run, start
 from registry_tool.verifier.diagnose import causes
-from registry_tool.verifier.environment import Surroundings
 from registry_tool.verifier.hardware import Place, make_step
-from registry_tool.verifier.harness_log import read_log
-from registry_tool.verifier.judge import Judgement, judge
+from registry_tool.verifier.logs.harness_log import read_log
+from registry_tool.verifier.logs.judge import Judgement, judge
+from registry_tool.verifier.logs.request import Request
+from registry_tool.verifier.machine import environment
+from registry_tool.verifier.machine.environment import Surroundings
+from registry_tool.verifier.machine.tree import sources_of
 from registry_tool.verifier.process import Finished
-from registry_tool.verifier.request import Request
 from registry_tool.verifier.runner import Outcome, write_outcome
 from registry_tool.verifier.streams import Stream
-from registry_tool.verifier.tree import sources_of
 
 PROVENANCE = "planned, not measured: a diagnosis runs the model's own build of the kernel"
 """Where tile and herd of a row come from that stands on a diagnosis."""

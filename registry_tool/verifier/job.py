@@ -11,7 +11,7 @@ from registry_tool.records.fields import Precision
 from registry_tool.records.keys import RowId
 from registry_tool.records.spec import KernelSpec, Target, Tolerance
 from registry_tool.records.verdict import Band
-from registry_tool.verifier.request import Request
+from registry_tool.verifier.logs.request import Request
 
 
 @dataclass(frozen=True)

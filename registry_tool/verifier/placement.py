@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from registry_tool.verifier.attempt import Run
-from registry_tool.verifier.facts import Kind
+from registry_tool.verifier.logs.facts import Kind
 
 # What the compiler says of a tiling that the array has no room or no descriptors for. Other errors
 # (a module that is missing, a compiler that crashes) say nothing of the configuration.

@@ -11,12 +11,12 @@ from collections.abc import Sequence
 
 from registry_tool.records.record import Performance
 from registry_tool.records.verdict import Output, StoredLog, Verdict
-from registry_tool.verifier import dialect
 from registry_tool.verifier.artifact import stored_outputs
-from registry_tool.verifier.facts import Precision, Reference
-from registry_tool.verifier.harness_log import parse
-from registry_tool.verifier.judge import HOPELESS, judge
-from registry_tool.verifier.request import Request
+from registry_tool.verifier.logs import dialect
+from registry_tool.verifier.logs.facts import Precision, Reference
+from registry_tool.verifier.logs.harness_log import parse
+from registry_tool.verifier.logs.judge import HOPELESS, judge
+from registry_tool.verifier.logs.request import Request
 from registry_tool.verifier.speed import judge_timing, speed_of
 
 

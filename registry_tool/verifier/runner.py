@@ -21,12 +21,13 @@ from registry_tool.records import canonical
 from registry_tool.records.record import Record, Use, VerdictLink, Waiver
 from registry_tool.records.verdict import Output, Verdict
 from registry_tool.store.files import write_atomic
-from registry_tool.verifier import artifact, environment
+from registry_tool.verifier import artifact
 from registry_tool.verifier.attempt import Announce, Attempt, Run, attempt
 from registry_tool.verifier.causes.setup import Setup
 from registry_tool.verifier.diagnose import Cause, causes
-from registry_tool.verifier.environment import Surroundings
 from registry_tool.verifier.job import Job
+from registry_tool.verifier.machine import environment
+from registry_tool.verifier.machine.environment import Surroundings
 from registry_tool.verifier.retry import earlier_failures, worth_another
 
 __all__ = ["Job", "Outcome", "record_from", "run_row"]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from registry_tool.records.record import Performance
-from registry_tool.verifier.facts import LogFacts
-from registry_tool.verifier.judge import Judgement, judge
-from registry_tool.verifier.request import Request
+from registry_tool.verifier.logs.facts import LogFacts
+from registry_tool.verifier.logs.judge import Judgement, judge
+from registry_tool.verifier.logs.request import Request
 
 
 def judge_timing(

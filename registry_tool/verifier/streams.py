@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from registry_tool.records.verdict import StoredLog
-from registry_tool.verifier.facts import LogFacts
-from registry_tool.verifier.harness_log import TWO_ENCODINGS, LogReader, as_utf8, chunks, parse
-from registry_tool.verifier.transcode import encoding_of
+from registry_tool.verifier.logs.facts import LogFacts
+from registry_tool.verifier.logs.harness_log import TWO_ENCODINGS, LogReader, as_utf8, chunks, parse
+from registry_tool.verifier.logs.transcode import encoding_of
 
 STORED_WHOLE = 1 << 20
 """Streams up to this size are stored as they are, B."""

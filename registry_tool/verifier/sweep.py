@@ -19,9 +19,10 @@ from registry_tool.records.record import Record
 from registry_tool.records.verdict import Verdict
 from registry_tool.store.files import write_atomic
 from registry_tool.store.registry import Registry
-from registry_tool.verifier import earned, environment
+from registry_tool.verifier import earned
 from registry_tool.verifier.bench import SUSPECT, Bench, Listener, Settings
 from registry_tool.verifier.campaign import Result
+from registry_tool.verifier.machine import environment
 from registry_tool.verifier.runner import Outcome
 
 # A wrong result comes again from the same sources; a hang or a crash may not.

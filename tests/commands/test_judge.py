@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from registry_tool.cli import main
-from tests.verifier.logs import LOG, PASS, PRECISION, precision
+from tests.verifier.samples import LOG, PASS, PRECISION, precision
 
 ASKED = ["--exit-status", "0", "--elements", "2097152", "--rtol", "0.016", "--atol", "0.0015"]
 

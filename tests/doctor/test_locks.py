@@ -6,11 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from registry_tool.doctor import locks, mounts
-from registry_tool.records.spec import LockSpec, Target
+from registry_tool.doctor import locks
 from registry_tool.store.registry import load
 from registry_tool.store.snapshot import of_worktree
-from registry_tool.verifier import harness_lock
 from tests.doctor.world import World
 
 TOPIC = "npu2: lock"
@@ -118,60 +116,3 @@ def test_a_lock_on_a_network_file_system_is_a_problem(world: World) -> None:
     target = load(of_worktree(world.registry)).target("npu2")
     found = {one.name: one for one in locks.check("npu2", target, table)}["file system"]
     assert (found.status, "nfs4" in found.message) == ("problem", True)
-
-
-def _target(path: Path, **more: object) -> Target:
-    return Target(kind="hardware", lock=LockSpec(path=str(path)), **more)  # type: ignore[arg-type]
-
-
-def test_a_clash_is_seen_through_links(tmp_path: Path) -> None:
-    own = tmp_path / "own.lock"
-    target = _target(tmp_path / "way" / "own.lock", harness_lock=str(own))
-    assert harness_lock.clash(target) is None
-    (tmp_path / "way").symlink_to(tmp_path)
-    assert harness_lock.clash(target)
-    own.touch()
-    os.link(own, tmp_path / "other.lock")
-    hard = _target(tmp_path / "other.lock", harness_lock=str(own))
-    assert harness_lock.clash(hard)
-
-
-def test_there_is_no_clash_where_no_harness_takes_a_lock(tmp_path: Path) -> None:
-    lock = tmp_path / "own.lock"
-    assert harness_lock.clash(_target(lock, harness_lock=None)) is None
-    emulated = Target(kind="emulated", lock=LockSpec(path="/tmp/npu.lock"))
-    assert harness_lock.clash(emulated) is None
-
-
-TABLE = """\
-22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw
-30 22 0:40 / /home rw - nfs4 server:/home rw
-31 30 0:41 / /home/a\\040b rw master:2 - tmpfs tmpfs rw
-32 22 0:42 / /mnt/far rw - fuse.sshfs far: rw
-"""
-
-
-@pytest.mark.parametrize(
-    ("path", "kind", "network"),
-    [
-        ("/var", "ext4", False),
-        ("/home", "nfs4", True),
-        ("/homes", "ext4", False),
-        ("/home/a b/c", "tmpfs", False),
-        ("/mnt/far/x", "fuse.sshfs", True),
-    ],
-)
-def test_the_file_system_is_that_of_the_longest_mount(path: str, kind: str, network: bool) -> None:
-    found = mounts.kind(Path(path), TABLE)
-    assert found == kind
-    assert mounts.is_network(kind) is network
-
-
-@pytest.mark.parametrize("kind", ["nfs", "cifs", "smb3", "lustre", "fuse.glusterfs", "ceph", "9p"])
-def test_network_file_systems_are_known(kind: str) -> None:
-    assert mounts.is_network(kind)
-
-
-@pytest.mark.parametrize("kind", ["ext4", "xfs", "btrfs", "tmpfs", "overlay", "zfs", "fuse"])
-def test_local_file_systems_are_not_taken_for_network_ones(kind: str) -> None:
-    assert not mounts.is_network(kind)

@@ -13,7 +13,7 @@ from registry_tool.records import canonical
 from registry_tool.records.schema import schema_for
 from registry_tool.records.verdict import Band, Verdict
 from registry_tool.verifier.artifact import run_id
-from tests.verifier.logs import EMULATED, LOG, PASS, precision
+from tests.verifier.samples import EMULATED, LOG, PASS, precision
 from tests.verifier.verdicts import verdict_on
 
 

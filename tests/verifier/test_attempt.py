@@ -14,12 +14,12 @@ from registry_tool.records import canonical
 from registry_tool.records.verdict import Verdict
 from registry_tool.verifier.attempt import attempt
 from registry_tool.verifier.job import Job
-from registry_tool.verifier.lock import DeviceLock
+from registry_tool.verifier.locks.lock import DeviceLock
 from registry_tool.verifier.readback import read_back
 from registry_tool.verifier.runner import Outcome, record_from, run_row
 from registry_tool.verifier.workspace import prepared
 from tests.verifier.jobs import job, printing, with_steps, with_target
-from tests.verifier.logs import LOG, PASS, PRECISION
+from tests.verifier.samples import LOG, PASS, PRECISION
 
 DEVICE = LOG.partition(PRECISION)[0]
 

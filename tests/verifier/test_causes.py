@@ -16,10 +16,10 @@ from registry_tool.verifier.causes.computed import About, advice, broken
 from registry_tool.verifier.causes.lines import meaningful
 from registry_tool.verifier.causes.setup import Setup
 from registry_tool.verifier.diagnose import Cause, causes
-from registry_tool.verifier.harness_log import parse
-from registry_tool.verifier.judge import Judgement, judge
-from registry_tool.verifier.request import Request
-from tests.verifier.logs import DEVICE, LATENCY, LOG, PASS, PRECISION, REQUEST
+from registry_tool.verifier.logs.harness_log import parse
+from registry_tool.verifier.logs.judge import Judgement, judge
+from registry_tool.verifier.logs.request import Request
+from tests.verifier.samples import DEVICE, LATENCY, LOG, PASS, PRECISION, REQUEST
 
 TRACE = (
     b"make[1]: Entering directory '/srv/air/x'\n"

@@ -3,9 +3,9 @@ from __future__ import annotations
 import pytest
 
 from registry_tool.verifier.diagnose import causes
-from registry_tool.verifier.harness_log import parse
-from registry_tool.verifier.judge import judge
-from tests.verifier.logs import LATENCY, LOG, PASS, PRECISION, REQUEST
+from registry_tool.verifier.logs.harness_log import parse
+from registry_tool.verifier.logs.judge import judge
+from tests.verifier.samples import LATENCY, LOG, PASS, PRECISION, REQUEST
 
 FAILED = LOG.replace(PASS, b"failed.\n")
 

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from registry_tool.records.verdict import Band
 from registry_tool.verifier import readback
 from registry_tool.verifier.readback import read_back
-from tests.verifier.logs import EMULATED, LOG, PASS, PRECISION, precision
+from tests.verifier.samples import EMULATED, LOG, PASS, PRECISION, precision
 from tests.verifier.verdicts import verdict_on
 
 

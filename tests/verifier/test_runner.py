@@ -17,11 +17,11 @@ from registry_tool.records.verdict import Verdict
 from registry_tool.store.files import clean_temporary
 from registry_tool.verifier import runner
 from registry_tool.verifier.commands import make_job
-from registry_tool.verifier.lock import DeviceLock
+from registry_tool.verifier.locks.lock import DeviceLock
 from registry_tool.verifier.readback import read_back
 from registry_tool.verifier.runner import Outcome, record_from, run_row
 from tests.verifier.jobs import TILE, job, printing, running, target, with_lock_limit
-from tests.verifier.logs import EMULATED, LOG, PASS, precision
+from tests.verifier.samples import EMULATED, LOG, PASS, precision
 from tests.verifier.test_process import eventually, lives
 
 

@@ -10,14 +10,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from registry_tool.verifier import harness_log, streams
-from registry_tool.verifier.harness_log import parse
-from registry_tool.verifier.judge import judge
+from registry_tool.verifier import streams
+from registry_tool.verifier.logs import harness_log
+from registry_tool.verifier.logs.harness_log import parse
+from registry_tool.verifier.logs.judge import judge
+from registry_tool.verifier.logs.request import Request
 from registry_tool.verifier.readback import read_back
-from registry_tool.verifier.request import Request
 from registry_tool.verifier.streams import read_stream
-from tests.verifier.logs import EMULATED, LOG, PASS, PRECISION
-from tests.verifier.test_harness_log import PIECES
+from tests.verifier.logs.test_harness_log import PIECES
+from tests.verifier.samples import EMULATED, LOG, PASS, PRECISION
 from tests.verifier.verdicts import verdict_on
 
 

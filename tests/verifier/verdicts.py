@@ -6,9 +6,10 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from registry_tool.records.verdict import Verdict
-from registry_tool.verifier import artifact, environment
+from registry_tool.verifier import artifact
 from registry_tool.verifier.attempt import Attempt, Run
-from registry_tool.verifier.judge import judge
+from registry_tool.verifier.logs.judge import judge
+from registry_tool.verifier.machine import environment
 from registry_tool.verifier.process import Finished
 from registry_tool.verifier.streams import read_stream
 from tests.verifier.jobs import job

@@ -18,7 +18,7 @@ from registry_tool.planning.search import Configuration, blocking_constraints, s
 from registry_tool.records import expressions, kernel
 from registry_tool.records.spec import Constraint, KernelSpec
 from registry_tool.verifier.causes.setup import Setup
-from registry_tool.verifier.judge import Judgement
+from registry_tool.verifier.logs.judge import Judgement
 
 _MOST = 10
 """Values named of a knob, and herds named."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from registry_tool.verifier import dialect
-from registry_tool.verifier.facts import LogFacts
+from registry_tool.verifier.logs import dialect
+from registry_tool.verifier.logs.facts import LogFacts
 
 _NOISE = re.compile(
     r"make(?:\[[0-9]+\])?: (?:Entering|Leaving|Nothing|\*\*\*|warning: )"  # make's own words

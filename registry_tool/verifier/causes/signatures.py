@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from registry_tool.verifier.causes.lines import meaningful
 from registry_tool.verifier.causes.setup import Setup
-from registry_tool.verifier.facts import Kind, LogFacts
-from registry_tool.verifier.judge import HOPELESS, Judgement
+from registry_tool.verifier.logs.facts import Kind, LogFacts
+from registry_tool.verifier.logs.judge import HOPELESS, Judgement
 
 _EDGE_SHARE = 1e-4
 """Up to this share of wrong elements is a few elements beside a sound datapath."""

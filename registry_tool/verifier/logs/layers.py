@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from registry_tool.verifier.facts import Layer, LogFacts
-from registry_tool.verifier.request import Complaint, Request
+from registry_tool.verifier.logs.facts import Layer, LogFacts
+from registry_tool.verifier.logs.request import Complaint, Request
 
 CLIFF = 0.05
 """A cosine that falls by more than this from one layer to the next."""

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from registry_tool.records import catalog
 from registry_tool.records.spec import Harness, HarnessRun
-from registry_tool.verifier import tree
-from registry_tool.verifier.tree import hardware_sources, sources_of
-from tests.verifier.test_machine import put
+from registry_tool.verifier.machine import tree
+from registry_tool.verifier.machine.tree import hardware_sources, sources_of
+from tests.verifier.machine.test_device import put
 
 
 def harness(*folders: str, build: str = "gemv/bf16/build_peano") -> Harness:

@@ -11,10 +11,18 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import NamedTuple
 
-from registry_tool.verifier.driver_timeout import NEEDLES as TIMEOUT_NEEDLES
-from registry_tool.verifier.driver_timeout import is_at_driver_timeout
-from registry_tool.verifier.facts import Kind, Layer, Mismatch, Passed, Precision, Reference, Timing
-from registry_tool.verifier.units import GIGA, MICROSECONDS, RATE, TIME
+from registry_tool.verifier.logs.driver_timeout import NEEDLES as TIMEOUT_NEEDLES
+from registry_tool.verifier.logs.driver_timeout import is_at_driver_timeout
+from registry_tool.verifier.logs.facts import (
+    Kind,
+    Layer,
+    Mismatch,
+    Passed,
+    Precision,
+    Reference,
+    Timing,
+)
+from registry_tool.verifier.logs.units import GIGA, MICROSECONDS, RATE, TIME
 
 Statement = Passed | Precision | Reference | Timing
 

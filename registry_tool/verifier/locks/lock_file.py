@@ -13,6 +13,7 @@ import stat
 from pathlib import Path
 
 from registry_tool.errors import ToolError
+from registry_tool.verifier.locks import mounts
 
 # flock(2) needs no write access, O_CREAT is only used where the file is missing (Linux refuses it
 # on other people's files in sticky folders), and O_NONBLOCK keeps a FIFO from blocking the open.
@@ -26,7 +27,6 @@ _KINDS = {
     stat.S_IFCHR: "is a device, not a regular file",
     stat.S_IFBLK: "is a device, not a regular file",
 }
-_MOUNTS = Path("/proc/self/mountinfo")
 
 
 def open_lock(path: Path) -> int:
@@ -58,7 +58,7 @@ def open_lock(path: Path) -> int:
 
 def unlockable(path: Path, error: OSError) -> ToolError:
     """What to say where flock(2) itself fails on a file that could be opened."""
-    kind = file_system(path)
+    kind = mounts.kind_of_folder(path)
     where = f"; {path.parent} is on a file system of type {kind}" if kind else ""
     return ToolError(
         f"it cannot be locked: {error.strerror}{where}",
@@ -66,20 +66,6 @@ def unlockable(path: Path, error: OSError) -> ToolError:
         fix="put the lock on a local file system (registry.yaml: targets.*.lock.path), for "
         "example: /tmp/mlir-air-npu.lock",
     )
-
-
-def file_system(path: Path, mounts: Path = _MOUNTS) -> str | None:
-    """The type of the file system of the folder of ``path``; None where /proc does not tell."""
-    try:
-        device = path.parent.stat().st_dev
-        lines = mounts.read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:
-        return None
-    wanted = f"{os.major(device)}:{os.minor(device)}"
-    for fields in map(str.split, lines):
-        if len(fields) > 8 and fields[2] == wanted and "-" in fields[6:-1]:
-            return fields[fields.index("-", 6) + 1]
-    return None
 
 
 def _check_folder(path: Path) -> None:

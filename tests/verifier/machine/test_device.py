@@ -8,9 +8,15 @@ from pathlib import Path
 import pytest
 
 from registry_tool.records.verdict import Fact
-from registry_tool.verifier.machine import device_facts, known, platform_profile, toolchain, unknown
-from registry_tool.verifier.xrt_smi import Examined, Npu
-from tests.verifier.test_xrt_smi import PLATFORM, SINCE_2_18, script
+from registry_tool.verifier.machine.device import (
+    device_facts,
+    known,
+    platform_profile,
+    toolchain,
+    unknown,
+)
+from registry_tool.verifier.machine.xrt_smi import Examined, Npu
+from tests.verifier.machine.test_xrt_smi import PLATFORM, SINCE_2_18, script
 
 NOTHING = Examined("xrt-smi is not on PATH")
 ONE = Examined(

@@ -12,10 +12,10 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from registry_tool.verifier import dialect
-from registry_tool.verifier.facts import Kind, LogFacts, Mark, Passed, Precision, Reference
-from registry_tool.verifier.transcode import Transcoder
-from registry_tool.verifier.worst import WorstTimings
+from registry_tool.verifier.logs import dialect
+from registry_tool.verifier.logs.facts import Kind, LogFacts, Mark, Passed, Precision, Reference
+from registry_tool.verifier.logs.transcode import Transcoder
+from registry_tool.verifier.logs.worst import WorstTimings
 
 CHUNK = 1 << 20
 LONGEST_LINE = 1 << 14

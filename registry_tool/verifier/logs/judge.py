@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 from registry_tool.records.fields import Status
 from registry_tool.records.verdict import Output
-from registry_tool.verifier import layers
-from registry_tool.verifier.driver_timeout import DRIVER_TIMEOUT_MS
-from registry_tool.verifier.facts import Kind, LogFacts, Precision, Timing
-from registry_tool.verifier.request import Complaint, Request
+from registry_tool.verifier.logs import layers
+from registry_tool.verifier.logs.driver_timeout import DRIVER_TIMEOUT_MS
+from registry_tool.verifier.logs.facts import Kind, LogFacts, Precision, Timing
+from registry_tool.verifier.logs.request import Complaint, Request
 
 PRECEDENCE: tuple[Status, ...] = ("timeout", "error", "fail", "incomplete", "unverified", "pass")
 HOPELESS = 0.5

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from registry_tool.verifier.ask import ESCAPE, LIMIT_S, Answer, ask, read_some, which
+from registry_tool.verifier.machine.ask import ESCAPE, LIMIT_S, Answer, ask, read_some, which
 
 PROGRAM = "xrt-smi"
 _DEVICES = 8

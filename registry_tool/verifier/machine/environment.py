@@ -17,14 +17,15 @@ from pathlib import Path
 
 from registry_tool.records.spec import KernelSpec, Target
 from registry_tool.records.verdict import Environment, Fact
-from registry_tool.verifier import machine, xrt_smi
-from registry_tool.verifier.facts import LogFacts
 from registry_tool.verifier.hardware import PEANO, Place
-from registry_tool.verifier.machine import known, unknown
-from registry_tool.verifier.tree import hardware_sources
-from registry_tool.verifier.xrt_smi import Examined
+from registry_tool.verifier.logs.facts import LogFacts
+from registry_tool.verifier.machine import device as machine
+from registry_tool.verifier.machine import xrt_smi
+from registry_tool.verifier.machine.device import known, unknown
+from registry_tool.verifier.machine.tree import hardware_sources
+from registry_tool.verifier.machine.xrt_smi import Examined
 
-PACKAGE = Path(__file__).resolve().parent.parent
+PACKAGE = Path(__file__).resolve().parents[2]
 _EMULATOR = "registry_tool.emulator"
 _MACHINE_IDS = (Path("/etc/machine-id"), Path("/var/lib/dbus/machine-id"))
 _NO_DEVICE = "emulated target: no device takes part"

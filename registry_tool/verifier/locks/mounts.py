@@ -40,6 +40,11 @@ def kind(path: Path, table: str) -> str | None:
     return found[1] if found else None
 
 
+def kind_of_folder(path: Path) -> str | None:
+    """The same for the folder of ``path``, by the mounts of now."""
+    return kind(path.parent, read_table())
+
+
 def is_network(kind: str) -> bool:
     """Whether files on it are shared with other machines, or flock(2) may not be what it says."""
     return kind.removeprefix("fuse.") in _NETWORK

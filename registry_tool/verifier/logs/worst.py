@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 
-from registry_tool.verifier.facts import Mark, Timing
+from registry_tool.verifier.logs.facts import Mark, Timing
 
 _Measure = Callable[[Timing], float | None]
 

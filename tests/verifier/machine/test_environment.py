@@ -11,14 +11,14 @@ import pytest
 from msgspec.structs import replace
 
 from registry_tool.records.verdict import Environment, Fact
-from registry_tool.verifier import environment
-from registry_tool.verifier.environment import PACKAGE, gather, host, sources, survey
 from registry_tool.verifier.hardware import Place
-from registry_tool.verifier.harness_log import parse
+from registry_tool.verifier.logs.harness_log import parse
+from registry_tool.verifier.machine import environment
+from registry_tool.verifier.machine.environment import PACKAGE, gather, host, sources, survey
 from tests.verifier.jobs import job, target
-from tests.verifier.logs import EMULATED, LOG
-from tests.verifier.test_machine import accelerator, program, put
-from tests.verifier.test_xrt_smi import PLATFORM, SINCE_2_18, script
+from tests.verifier.machine.test_device import accelerator, program, put
+from tests.verifier.machine.test_xrt_smi import PLATFORM, SINCE_2_18, script
+from tests.verifier.samples import EMULATED, LOG
 
 
 def every(found: Environment) -> dict[str, Fact]:

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from registry_tool.verifier import harness_log
-from registry_tool.verifier.facts import LogFacts
-from registry_tool.verifier.harness_log import LogReader, parse, read_log
-from tests.verifier.logs import EMULATED, LATENCY, LOG, PASS, PRECISION, precision, status
+from registry_tool.verifier.logs import harness_log
+from registry_tool.verifier.logs.facts import LogFacts
+from registry_tool.verifier.logs.harness_log import LogReader, parse, read_log
+from tests.verifier.samples import EMULATED, LATENCY, LOG, PASS, PRECISION, precision, status
 
 PIECES = [
     b"",

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from registry_tool.errors import EXIT_LOCK_BUSY, LockBusyError
-from registry_tool.verifier.lock import DeviceLock, acquire_slot, holders
+from registry_tool.verifier.locks.lock import DeviceLock, acquire_slot, holders
 from registry_tool.verifier.stop import Stopped
 
 pytestmark = pytest.mark.skipif(not Path("/proc/locks").exists(), reason="needs Linux's /proc")
@@ -143,7 +143,7 @@ def test_an_inherited_lock_is_found_where_the_kernel_hides_its_taker(tmp_path: P
         "import os, signal, subprocess, sys\n"
         "from pathlib import Path\n"
         "from registry_tool.errors import LockBusyError\n"
-        "from registry_tool.verifier.lock import DeviceLock\n"
+        "from registry_tool.verifier.locks.lock import DeviceLock\n"
         f"holding = ['flock', '-x', {str(path)!r}, sys.executable, '-c', {HOLDING!r}]\n"
         "taker = subprocess.Popen(holding, stdout=subprocess.PIPE)\n"
         "taker.stdout.readline()\n"
@@ -290,7 +290,7 @@ def test_ctrl_c_ends_the_wait(tmp_path: Path) -> None:
     path = tmp_path / "npu.lock"
     code = (
         "from pathlib import Path\n"
-        "from registry_tool.verifier.lock import DeviceLock\n"
+        "from registry_tool.verifier.locks.lock import DeviceLock\n"
         f"with DeviceLock(Path({str(path)!r}), 60, lambda text: print('waiting', flush=True)):\n"
         "    pass\n"
     )

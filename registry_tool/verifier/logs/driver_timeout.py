@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from registry_tool.verifier.units import MICROSECONDS, TIME
+from registry_tool.verifier.logs.units import MICROSECONDS, TIME
 
 DRIVER_TIMEOUT_MS = 6144
 """After so long the driver gives up on a dispatch and hands back what is there

@@ -15,9 +15,9 @@ from pathlib import Path
 from registry_tool.errors import GitError
 from registry_tool.records.verdict import Fact
 from registry_tool.store import git
-from registry_tool.verifier import xrt_smi
-from registry_tool.verifier.ask import ask, which
-from registry_tool.verifier.xrt_smi import Examined, Npu
+from registry_tool.verifier.machine import xrt_smi
+from registry_tool.verifier.machine.ask import ask, which
+from registry_tool.verifier.machine.xrt_smi import Examined, Npu
 
 SYSTEM = Path("/sys")
 _DRIVER = "amdxdna"

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from registry_tool.verifier.ask import ask
-from registry_tool.verifier.xrt_smi import Npu, Report, examine, read_json, read_text
+from registry_tool.verifier.machine.ask import ask
+from registry_tool.verifier.machine.xrt_smi import Npu, Report, examine, read_json, read_text
 
 BEFORE_2_18 = """\
 System Configuration

@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 
 from registry_tool.records.verdict import Band
-from registry_tool.verifier.harness_log import parse
-from registry_tool.verifier.judge import PRECEDENCE, judge
-from registry_tool.verifier.request import Request
-from tests.verifier.logs import (
+from registry_tool.verifier.logs.harness_log import parse
+from registry_tool.verifier.logs.judge import PRECEDENCE, judge
+from registry_tool.verifier.logs.request import Request
+from tests.verifier.samples import (
     DEVICE,
     EMULATED,
     LATENCY,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from registry_tool.records.verdict import Band
-from registry_tool.verifier.harness_log import parse
-from registry_tool.verifier.judge import Judgement, judge
-from registry_tool.verifier.request import Request
+from registry_tool.verifier.logs.harness_log import parse
+from registry_tool.verifier.logs.judge import Judgement, judge
+from registry_tool.verifier.logs.request import Request
 
 ELEMENTS = 2097152
 DEVICE = b"Detected NPU device: npu2\n"

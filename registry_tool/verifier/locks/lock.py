@@ -6,7 +6,6 @@ import contextlib
 import errno
 import fcntl
 import os
-import re
 import shlex
 import threading
 import time
@@ -17,8 +16,9 @@ from types import TracebackType
 
 from registry_tool.errors import LockBusyError
 from registry_tool.verifier import stop as stopping
-from registry_tool.verifier.holders import Holder, holders, removed_holders
-from registry_tool.verifier.lock_file import file_system, open_lock, unlockable
+from registry_tool.verifier.locks import mounts
+from registry_tool.verifier.locks.holders import Holder, holders, removed_holders
+from registry_tool.verifier.locks.lock_file import open_lock, unlockable
 
 __all__ = ["Announce", "DeviceLock", "Holder", "Slot", "acquire_slot", "holders"]
 
@@ -27,9 +27,6 @@ Announce = Callable[[str], None]
 _FIRST_SLEEP_S = 0.004
 _LONGEST_SLEEP_S = 0.25
 _REMIND_S = 60.0
-_NETWORK = re.compile(
-    r"9p|afs|beegfs|ceph|cifs|fuse\..*|gfs2|gpfs|lustre|nfs\d?|ocfs2|panfs|smb\d|smbfs|virtiofs"
-)
 
 
 @dataclass(frozen=True)
@@ -179,8 +176,8 @@ def _busy(
 def _who(paths: Sequence[Path], found: Sequence[Holder]) -> str:
     if found:
         return " and ".join(map(str, found))
-    kind = file_system(paths[0]) or ""
-    if _NETWORK.fullmatch(kind):
+    kind = mounts.kind_of_folder(paths[0])
+    if kind is not None and mounts.is_network(kind):
         return f"a process that may be on another machine: {paths[0].parent} is on {kind}"
     return "a process that this system does not name"
 
@@ -190,7 +187,7 @@ def _what_to_do(path: Path, found: Sequence[Holder]) -> str:
     quoted = shlex.quote(str(path))
     raise_it = "raise the target's lock.limit_s in registry.yaml"
     if not found:
-        if _NETWORK.fullmatch(file_system(path) or ""):
+        if mounts.is_network(mounts.kind_of_folder(path) or ""):
             return "put the lock on a local file system (registry.yaml: targets.*.lock.path)"
         return f"sudo fuser -v {quoted}   # then wait for that run to end, or {raise_it}"
     if any(holder.pid == os.getpid() for holder in found):

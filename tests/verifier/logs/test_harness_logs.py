@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from registry_tool.verifier.diagnose import causes
-from registry_tool.verifier.harness_log import parse
-from registry_tool.verifier.judge import judge
-from registry_tool.verifier.request import Request
+from registry_tool.verifier.logs.harness_log import parse
+from registry_tool.verifier.logs.judge import judge
+from registry_tool.verifier.logs.request import Request
 from tests.shared_data import SHARED, shared
 
 FOLDER = "harness_logs"

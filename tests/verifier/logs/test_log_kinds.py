@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from registry_tool.verifier import harness_log
-from registry_tool.verifier.harness_log import KEPT, KEPT_ROWS, parse, read_log
-from registry_tool.verifier.judge import judge
-from registry_tool.verifier.request import Request
-from tests.verifier.logs import (
+from registry_tool.verifier.logs import harness_log
+from registry_tool.verifier.logs.harness_log import KEPT, KEPT_ROWS, parse, read_log
+from registry_tool.verifier.logs.judge import judge
+from registry_tool.verifier.logs.request import Request
+from tests.verifier.samples import (
     DEVICE,
     LATENCY,
     LOG,

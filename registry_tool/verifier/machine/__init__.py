@@ -1,0 +1,1 @@
+"""What surrounds a run: device, toolchain, environment, and the files of the harness."""
