@@ -17,6 +17,7 @@ from registry_tool.records.record import Performance
 from registry_tool.records.spec import Target
 from registry_tool.store.files import temporary_name
 from registry_tool.verifier import process
+from registry_tool.verifier.compile_mode import is_honoured, is_unknown
 from registry_tool.verifier.job import Job, Step
 from registry_tool.verifier.locks.lock import acquire_slot
 from registry_tool.verifier.logs.judge import Judgement, judge
@@ -95,15 +96,19 @@ def attempt(
     limit_s = job.target.lock.limit_s
     with prepared(job.commands.build, limit_s, announce, stop):
         for kind, step in _plan(job):
-            runs.append(_run(job, kind, step, folder, announce, stop))
-            if runs[-1].judgement.status != "pass":
+            run = _run(job, kind, step, folder, announce, stop)
+            if kind == "compile" and is_unknown(run.out, run.err, run.finished.exit_status):
+                announce(f"{job.row}: this harness has no compile-only mode; it is run at once")
+                continue
+            runs.append(run)
+            if run.judgement.status != "pass":
                 break
     return Attempt(tuple(runs))
 
 
 def _plan(job: Job) -> Iterator[tuple[Kind, Step]]:
     commands = job.commands
-    if commands.compile is not None:
+    if commands.compile is not None and is_honoured(commands):
         yield "compile", commands.compile
     yield "gated", commands.correctness
     if commands.timing is not None:
