@@ -113,7 +113,7 @@ class Attempt(Part, frozen=True):
         Meta(description="Which start this was, if not the gated run itself."),
     ] = UNSET
     reason: Annotated[
-        Line | UnsetType, Meta(description="Why this attempt was no pass, if another followed.")
+        Line | UnsetType, Meta(description="Why this start was no pass, if it did not decide.")
     ] = UNSET
     survivors: Annotated[
         list[Line] | UnsetType,

@@ -60,7 +60,7 @@ def make(
             stored(one.deciding, None if one is last else one.deciding.judgement.reason)
             for one in attempts
         ],
-        profile=[stored(run) for run in timings] or None,
+        profile=[stored(run, run.judgement.reason) for run in timings] or None,
         performance=_performance(job, last) if measured else None,
         environment=environment,
         sources=sources,

@@ -43,6 +43,21 @@ class Run:
     recorded: tuple[str, ...]
     kind: Kind = "gated"
 
+    @property
+    def is_bad(self) -> bool:
+        """Whether it speaks against the row."""
+        return self.judgement.status != "pass" and not self.is_untimed
+
+    @property
+    def is_untimed(self) -> bool:
+        """Whether it is a timing run that ended before it ran anything: it says nothing.
+
+        A timing path may need more than the gated one: a C++ compiler, XRT's headers.
+        """
+        facts = self.out.facts
+        began = facts.devices or facts.outputs or facts.timings or facts.has("dispatch_state")
+        return self.kind == "timing" and self.judgement.status == "error" and not began
+
 
 @dataclass(frozen=True)
 class Attempt:
@@ -53,13 +68,13 @@ class Attempt:
     @property
     def deciding(self) -> Run:
         """The run that the attempt is judged by: the first that is no pass, else the gated one."""
-        bad = [run for run in self.runs if run.judgement.status != "pass"]
+        bad = [run for run in self.runs if run.is_bad]
         return bad[0] if bad else next(run for run in self.runs if run.kind == "gated")
 
     @property
     def passed(self) -> bool:
-        """Whether every run of it did."""
-        return all(run.judgement.status == "pass" for run in self.runs)
+        """Whether no run of it speaks against the row."""
+        return not any(run.is_bad for run in self.runs)
 
     @property
     def compiled(self) -> Run | None:
@@ -74,7 +89,7 @@ class Attempt:
     @property
     def performance(self) -> Performance | None:
         """The measured speed of a pass; None if nothing was timed."""
-        if not self.passed:
+        if not self.passed or any(run.is_untimed for run in self.runs):
             return None
         return speed_of([run.judgement for run in self.timings or (self.deciding,)])
 

@@ -64,6 +64,10 @@ def _computed(task: Task, candidate: Candidate, passed: Outcome, failed: Tried) 
             f"{COMPUTED}covered by the diagnosis of a model: no harness runs this kernel alone, "
             "and no figure of it was measured"
         )
+    for run in verdict.profile or ():
+        if run.status != "pass":
+            yield f"{COMPUTED}not timed: {run.reason or run.status}"[:1000]
+            break
     if kernel.tiles_in_flight(candidate.herd) < spec.tiles_target:
         reason = under_target_note(spec, shape, candidate.variant)
         if reason is not None:

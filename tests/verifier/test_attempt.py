@@ -103,7 +103,7 @@ def test_other_speeds_do_not_read_back(tmp_path: Path) -> None:
     [
         ("cat fail.log; exit 255", "fail"),
         ("echo ERT_CMD_STATE_TIMEOUT; exit 2", "timeout"),
-        ("exit 3", "error"),
+        ("echo Detected NPU device: npu2; exit 3", "error"),
         ("echo Detected NPU device: npu1; " + timed(900.0), "unverified"),
         (timed(6144000.0), "timeout"),
     ],
@@ -113,6 +113,21 @@ def test_a_timing_run_can_speak_against_the_row(tmp_path: Path, timing: str, sta
     verdict = reread(tmp_path, outcome)
     assert (verdict.status, verdict.performance, verdict.profile) == (status, None, None)
     assert [run.step for run in verdict.attempts] == ["timing", "timing"]
+
+
+@pytest.mark.parametrize(
+    "timing",
+    ["echo 'Error: No g++ version >= 13 found' >&2; exit 1", "exit 2", "no-such-program"],
+)
+def test_what_cannot_be_timed_passes_without_a_speed(tmp_path: Path, timing: str) -> None:
+    outcome = run_row(hardware(tmp_path, "cat pass.log", timing=timing), tmp_path, silent)
+    verdict = reread(tmp_path, outcome)
+    # The gated run's own latency is not taken for the timing's.
+    assert (verdict.status, verdict.performance, len(verdict.attempts)) == ("pass", None, 1)
+    assert verdict.profile is not None
+    assert len(verdict.profile) == 1
+    assert verdict.profile[0].status == "error"
+    assert verdict.profile[0].reason is not UNSET
 
 
 def test_a_kernel_that_keeps_state_may_print_what_it_likes_when_timed(tmp_path: Path) -> None:
