@@ -21,8 +21,11 @@ targets:
   npu2:
     kind: hardware
     lock: {path: /tmp/mlir-air-npu.lock, limit_s: 1800}
-    harness_root: null      # the folder programming_examples/ of the harness tree
+    harness_root: null      # the folder programming_examples/ of the harness tree; then: doctor
+    harness_lock: npu.lock  # what the harnesses lock themselves, below TMPDIR: never lock.path
+    compile_limit_s: 600    # compile-only runs, without the lock
     run_limit_s: 1800
+    timing_runs: 3          # a row's speed is their median
     jobs: 1
 signing: "off"
 """

@@ -40,6 +40,12 @@ FORMATS = ("text", "json")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `judge`."""
     parser.add_argument("log", metavar="LOG", help="the captured output; - for standard input")
+    parser.add_argument(
+        "--err",
+        metavar="FILE",
+        help="standard error, captured apart: it can only speak against the run "
+        "(default: RUN.err beside RUN.log, as verify keeps them)",
+    )
     ending = parser.add_argument_group("how the run ended")
     ending.add_argument("--exit-status", type=int, metavar="N", help="negative for a signal")
     ending.add_argument("--timed-out", action="store_true", help="its time limit ended it")
@@ -77,14 +83,15 @@ def run(args: argparse.Namespace) -> int:
     request = _request(args, found)
     try:
         facts = _read(args.log)
+        errors = _read_errors(args)
     except OSError as error:
-        name = args.log.encode("utf-8", "backslashreplace").decode()
+        name = str(error.filename or args.log).encode("utf-8", "backslashreplace").decode()
         reason = f"{name} cannot be read: {error.strerror or error}"
         unread = Judgement("error", reason, (), None, None, None)
         _print(args, unread, [])
         return EXIT_USAGE
-    judgement = judge(facts, args.exit_status, args.timed_out, request)
-    _print(args, judgement, causes(facts, judgement, subject=found and found[0]))
+    judgement = judge(facts, args.exit_status, args.timed_out, request, errors)
+    _print(args, judgement, causes(facts, judgement, errors, found and found[0]))
     return EXIT_OK if judgement.status == "pass" else EXIT_FINDINGS
 
 
@@ -97,6 +104,17 @@ def _read(log: str) -> LogFacts:
     for chunk in _standard_input():
         reader.feed(chunk)
     return reader.finish()
+
+
+def _read_errors(args: argparse.Namespace) -> LogFacts | None:
+    from registry_tool.verifier.logs.harness_log import read_log
+
+    if args.err is not None:
+        return read_log(Path(args.err))
+    beside = Path(args.log).with_suffix(".err")
+    if args.log != "-" and Path(args.log).suffix == ".log" and beside.is_file():
+        return read_log(beside)
+    return None
 
 
 def _standard_input() -> Iterator[bytes]:

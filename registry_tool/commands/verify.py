@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec import UNSET
@@ -106,6 +107,7 @@ def _settings(registry: Registry, selection: Selection, args: argparse.Namespace
     from registry_tool.verifier import hardware
     from registry_tool.verifier.bench import Settings
     from registry_tool.verifier.locks.harness_lock import clash, remedy
+    from registry_tool.verifier.locks.lock_file import open_lock
     from registry_tool.verifier.machine import environment
 
     target = registry.target(selection.target)
@@ -115,6 +117,8 @@ def _settings(registry: Registry, selection: Selection, args: argparse.Namespace
         if problem is not None:
             raise UsageError(problem, fix=remedy(selection.target))
         place = hardware.find_place(selection.target, target, os.environ)
+        # What is no lock is better said now than after the first compile.
+        os.close(open_lock(Path(target.lock.path)))
         surroundings = environment.survey(target, os.environ, place)
     models = [*registry.models(), *([selection.model] if selection.model else [])]
     return Settings(

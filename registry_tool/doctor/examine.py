@@ -60,15 +60,15 @@ def _target(
     specs = [spec for spec in registry.specs.values() if only in (None, spec.kernel)]
     yield from locks.check(name, target)
     yield from machine_checks.jobs(name, target)
-    yield from tree.check(name, target, specs, environ)
+    every = list(registry.specs.values())
+    yield from tree.check(name, target, every, environ)
     root = tree.find_root(target)
     if root is None or not root.is_dir():
         return
     root = root.resolve()
-    folders = tree.kernel_folders(name, specs)
-    if not any((root / folder).is_dir() for folder in folders):
+    if not any((root / folder).is_dir() for folder in tree.kernel_folders(name, every)):
         return
-    yield from machine_checks.build_space(name, root, folders)
+    yield from machine_checks.build_space(name, root, tree.kernel_folders(name, specs))
     yield from machine_checks.tools(machine.toolchain(root, environ.get(PEANO, "")), name)
     place = Place(str(root), _peano(environ))
     yield from _kernels(registry, name, specs, place, box)

@@ -364,6 +364,7 @@ def _newest_pass(verdicts: Sequence[Stored], record: Record) -> Stored | None:
         one
         for one in verdicts
         if one.verdict.status == "pass"
+        and one.verdict.canary is UNSET  # it asked the device, not the row
         and one.verdict.subject.tile == record.tile
         and one.verdict.subject.herd == record.herd
     ]
@@ -371,7 +372,8 @@ def _newest_pass(verdicts: Sequence[Stored], record: Record) -> Stored | None:
 
 
 def _failing(verdicts: Sequence[Stored]) -> Stored | None:
-    newest = max(verdicts, key=lambda one: one.verdict.run_id, default=None)
+    runs = [one for one in verdicts if one.verdict.canary is UNSET]
+    newest = max(runs, key=lambda one: one.verdict.run_id, default=None)
     return newest if newest is not None and newest.verdict.status != "pass" else None
 
 

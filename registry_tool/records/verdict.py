@@ -182,6 +182,10 @@ class Verdict(Part, frozen=True, kw_only=True):
         Literal[False] | UnsetType,
         Meta(description="Present if the compiler refused tile and herd: they do not place."),
     ] = UNSET
+    canary: Annotated[
+        Literal[True] | UnsetType,
+        Meta(description="Present if it only tried a device that had timed out on another row."),
+    ] = UNSET
     layers: Annotated[
         Count | UnsetType,
         Meta(description="How many layers a diagnosis had to show, if the model's are known."),

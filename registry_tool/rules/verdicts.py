@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from msgspec import UNSET
+
 from registry_tool.records.keys import key_of
 from registry_tool.rules.changes import (
     artifact_changed,
@@ -98,11 +100,13 @@ def _passed(row: RowView) -> Iterator[Complaint]:
     elif row.spec is not None:
         for pointer, words in contradictions(row.verdict):
             yield Complaint(f"the verdict calls itself a pass, but {words}", pointer, path=path)
-    # A sweep tries other configurations of the row, which say nothing of this one.
+    # Neither the other configurations of a sweep nor a canary, which asks the device whether it
+    # works, say anything of this row.
     same = [
         later
         for later in row.newer
         if (later.subject.tile, later.subject.herd) == (row.record.tile, row.record.herd)
+        and later.canary is UNSET
     ]
     newest = max(same, key=lambda verdict: verdict.run_id, default=None)
     if newest is not None and newest.status != "pass":

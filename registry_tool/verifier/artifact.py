@@ -40,6 +40,7 @@ def make(
     sources: dict[str, str],
     tool_version: str,
     earlier_failures: int = 0,
+    is_canary: bool = False,
 ) -> Verdict:
     """The verdict on ``attempts``, of which the last one decides; its run id is of its content."""
     last = attempts[-1]
@@ -67,6 +68,7 @@ def make(
         tool_version=tool_version,
         compile=stored(compiled) if compiled is not None else UNSET,
         earlier_failures=earlier_failures or UNSET,
+        canary=True if is_canary else UNSET,
         places=False if is_refused(deciding) else UNSET,
     )
     return named(verdict)

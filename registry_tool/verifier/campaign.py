@@ -172,7 +172,10 @@ def _summary(answer: _Answer) -> str:
     how = "flaky pass" if outcome.verdict.is_flaky else "pass"
     if record.mean_rel_L1 is None:
         return f"{variant}: {how} by the diagnosis of a model, {seconds:.1f} s"
-    return f"{variant}: {how}, mean_rel_L1 {record.mean_rel_L1:.3e}, {seconds:.1f} s"
+    speed = f", {record.performance.latency_us:g} us" if record.performance else ""
+    if outcome.verdict.profile is not None and not speed:
+        speed = ", not timed"
+    return f"{variant}: {how}, mean_rel_L1 {record.mean_rel_L1:.3e}{speed}, {seconds:.1f} s"
 
 
 def _failure(candidate: Candidate, outcome: Outcome) -> str:

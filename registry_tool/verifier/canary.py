@@ -63,6 +63,7 @@ class Canary:
             [attempt(job.only_gated(), self._folder(job.row), self._announce)],
             self._registry.root,
             self._surroundings,
+            is_canary=True,
         )
         self.written += outcome.written
         self._announce(f"{job.row}: {outcome.verdict.status}")

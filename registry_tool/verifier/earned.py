@@ -14,6 +14,7 @@ from registry_tool.verifier.runner import Outcome, record_from
 SWEPT = "swept: "
 REFUSED = "does not place with more tiles: "
 """How the remarks start that say what was measured: the next run of the row replaces them."""
+NO_LATENCY = "the timing runs print no latency that can be real"
 Tried = Sequence[tuple[Candidate, Outcome]]
 
 
@@ -64,10 +65,9 @@ def _computed(task: Task, candidate: Candidate, passed: Outcome, failed: Tried) 
             f"{COMPUTED}covered by the diagnosis of a model: no harness runs this kernel alone, "
             "and no figure of it was measured"
         )
-    for run in verdict.profile or ():
-        if run.status != "pass":
-            yield f"{COMPUTED}not timed: {run.reason or run.status}"[:1000]
-            break
+    if verdict.profile is not None and verdict.performance is None:
+        bad = [run.reason for run in verdict.profile if run.status != "pass"]
+        yield f"{COMPUTED}not timed: {bad[0] if bad else NO_LATENCY}"[:1000]
     if kernel.tiles_in_flight(candidate.herd) < spec.tiles_target:
         reason = under_target_note(spec, shape, candidate.variant)
         if reason is not None:

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from msgspec import UNSET
+
 from registry_tool.records import canonical
 from registry_tool.records.verdict import Verdict
 from registry_tool.verifier.attempt import Attempt
@@ -33,6 +35,7 @@ def earlier_failures(job: Job, folder: Path, sources: Mapping[str, str]) -> int:
     """How many verdicts in ``folder`` found this very recipe wrong, built from these sources."""
     return sum(
         verdict.status in _HELD_AGAINST
+        and verdict.canary is UNSET
         and dict(verdict.subject.shape) == dict(job.shape)
         and dict(verdict.subject.tile) == dict(job.tile)
         and tuple(verdict.subject.herd) == job.herd

@@ -95,6 +95,7 @@ def conclude(
     registry_root: Path,
     surroundings: Surroundings | None = None,
     is_suspect: bool = False,
+    is_canary: bool = False,
 ) -> Outcome:
     """Write the verdict on ``attempts``, with all their logs."""
     deciding = attempts[-1].deciding
@@ -107,6 +108,7 @@ def conclude(
         sources,
         __version__,
         earlier_failures(job, folder, sources),
+        is_canary,
     )
     runs = [one.deciding for one in attempts]
     if verdict.profile is not None:

@@ -8,6 +8,8 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from msgspec import UNSET
+
 from registry_tool.errors import HarnessError, LockBusyError
 from registry_tool.planning.placement import ConfigurationKey, Refusal, Verdicts, key_of
 from registry_tool.planning.plan import Task, backed_rows
@@ -108,7 +110,8 @@ class _Sweep:
         sources = environment.sources(spec, registry.target(target), registry.root, target)
         self._settled: dict[ConfigurationKey, Verdict] = {}
         for verdict in [] if force else known.of(self._row):
-            if verdict.status in _SETTLED and verdict.sources == sources:
+            is_timed = verdict.canary is UNSET
+            if verdict.status in _SETTLED and verdict.sources == sources and is_timed:
                 self._settled[key_of(verdict.subject.tile, verdict.subject.herd)] = verdict
 
     def run(

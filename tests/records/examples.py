@@ -317,5 +317,6 @@ verdicts = st.builds(
     compile=_or_unset(_attempts),
     earlier_failures=_or_unset(_counts),
     places=_or_unset(st.just(False)),
+    canary=_or_unset(st.just(True)),
     layers=_or_unset(_counts),
 )

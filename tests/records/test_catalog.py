@@ -70,9 +70,7 @@ def _load() -> Mapping[str, KernelSpec]:
 
 def test_there_are_ten_kernels_and_a_block_each_in_a_file_of_its_name() -> None:
     assert len(catalog.built_in()) == 11
-    assert [name for name, spec in catalog.built_in().items() if spec.covers] == [
-        "FFN_SwiGLU_bf16"
-    ]
+    assert [name for name, spec in catalog.built_in().items() if spec.covers] == ["FFN_SwiGLU_bf16"]
     assert {path.stem for path in catalog.BUILT_IN.glob("*.yaml")} == set(catalog.built_in())
 
 

@@ -250,8 +250,9 @@ def test_what_the_page_forbids_is_told_once() -> None:
 def test_a_sound_configuration_is_said_to_hold() -> None:
     subject = setup(GEMM, [2048, 2048, 2048], "drain", [32, 256, 32, 128], [8, 4])
     causes_of = found(wrong(b"9.118e-01"), subject)
-    assert "m-divides, n-divides, k-divides, k-l2-divides, k-steps of the page hold here" in (
-        causes_of[0].look_at
+    assert (
+        "m-divides, n-divides, k-divides, k-l2-divides, k-steps of the page hold for this tile and herd"
+        in (causes_of[0].look_at)
     )
     assert len(causes_of) == 1
 
@@ -351,7 +352,7 @@ def test_our_own_limit_tells_compiler_and_device_apart(
     subject = setup(GEMM, [2048, 2048, 2048], "drain", [32, 256, 32, 128], [8, 4], step)
     text = " | ".join(told(cause) for cause in found(log, subject, None, timed_out=True))
     assert words in text
-    assert ("mark the device suspect" in text) == suspect
+    assert ("a known-good small row" in text) == suspect
     assert "the device timed out" not in text
 
 

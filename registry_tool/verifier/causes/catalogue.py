@@ -89,7 +89,7 @@ CATALOGUE = (
         shown.device_timeout,
         "the device timed out: its buffer is partly written and later runs may fail too (attention "
         "at head_dim >= 128: flags that differ, or seq-first with dk_chunks > 1)",
-        "mark the device suspect; run a known-good small row before the next one",
+        "the device is suspect: a known-good small row before the next one (verify runs it)",
         About(constraints=_NAN.constraints, figures=_NAN.figures),
     ),
     Entry(
@@ -103,7 +103,7 @@ CATALOGUE = (
         shown.run_limit,
         "the device or its driver hangs, and the driver did not say so before our limit; the "
         "compiler had done its work",
-        "mark the device suspect; dmesg; run a known-good small row before the next one",
+        "dmesg; the device is suspect: a known-good small row before the next (verify runs it)",
         About(constraints=("*",)),
     ),
     Entry(

@@ -166,9 +166,10 @@ def _holding(
         if rule.when is None or expressions.holds(rule.when, known)
     ]
     if len(ids) > _FEW:
-        yield f"all {len(ids)} constraints of the page in this matter hold here"
+        yield f"all {len(ids)} constraints of the page in this matter hold for this tile and herd"
     elif ids:
-        yield f"{', '.join(ids)} of the page {'hold' if len(ids) > 1 else 'holds'} here"
+        verb = "hold" if len(ids) > 1 else "holds"
+        yield f"{', '.join(ids)} of the page {verb} for this tile and herd"
 
 
 def _read_by(rules: Iterable[Constraint], spec: KernelSpec) -> Iterator[str]:

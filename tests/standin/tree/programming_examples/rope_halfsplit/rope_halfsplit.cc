@@ -1,0 +1,1 @@
+// Stand-in: the stand-in compiler only notes its defines.
