@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec import UNSET
@@ -103,23 +102,10 @@ def _check_fault(fault: str, kind: str) -> None:
 
 
 def _settings(registry: Registry, selection: Selection, args: argparse.Namespace) -> Settings:
-    """What the campaign needs; on hardware, whatever would end every run is refused here."""
-    from registry_tool.verifier import hardware
+    from registry_tool.verifier import preflight
     from registry_tool.verifier.bench import Settings
-    from registry_tool.verifier.locks.harness_lock import clash, remedy
-    from registry_tool.verifier.locks.lock_file import open_lock
-    from registry_tool.verifier.machine import environment
 
-    target = registry.target(selection.target)
-    place = surroundings = None
-    if target.kind == "hardware":
-        problem = clash(target)
-        if problem is not None:
-            raise UsageError(problem, fix=remedy(selection.target))
-        place = hardware.find_place(selection.target, target, os.environ)
-        # What is no lock is better said now than after the first compile.
-        os.close(open_lock(Path(target.lock.path)))
-        surroundings = environment.survey(target, os.environ, place)
+    place, surroundings = preflight.prepare(registry, selection.target, os.environ)
     models = [*registry.models(), *([selection.model] if selection.model else [])]
     return Settings(
         force=args.force,
