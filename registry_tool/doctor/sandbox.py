@@ -10,10 +10,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from registry_tool.verifier import process
+from registry_tool.verifier.hardware import OUTER_MAKE
 
 _LONGEST = 4 << 20
 # What make takes from a calling make, and what would colour or translate the output.
-_DROPPED = ("MAKEFLAGS", "MFLAGS", "GNUMAKEFLAGS", "MAKELEVEL", "MAKEFILES", "LANGUAGE")
+_DROPPED = (*OUTER_MAKE, "LANGUAGE")
 
 
 @dataclass(frozen=True)

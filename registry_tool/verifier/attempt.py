@@ -18,6 +18,7 @@ from registry_tool.records.spec import Target
 from registry_tool.store.files import temporary_name
 from registry_tool.verifier import process
 from registry_tool.verifier.compile_mode import is_honoured, is_unknown
+from registry_tool.verifier.hardware import OUTER_MAKE
 from registry_tool.verifier.job import Job, Step
 from registry_tool.verifier.locks.lock import acquire_slot
 from registry_tool.verifier.logs.judge import Judgement, judge
@@ -162,6 +163,7 @@ def start(
     limit_s = target.compile_limit_s if kind == "compile" else target.run_limit_s
     # What a harness said before it hung must not be lost in its buffer.
     environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
+    environment = {k: v for k, v in environment.items() if k not in OUTER_MAKE}
     with captured(folder) as (out_path, err_path), contextlib.ExitStack() as held:
         wait_s = 0.0
         if kind != "compile":

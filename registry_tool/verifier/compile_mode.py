@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 
+from registry_tool.verifier.hardware import OUTER_MAKE
 from registry_tool.verifier.job import Commands, Step
 from registry_tool.verifier.machine.ask import ask
 from registry_tool.verifier.streams import Stream
@@ -36,7 +37,7 @@ def _recipe(step: Step) -> str | None:
     if step.command[0] != "make":
         return None
     command = ["make", "-n", "-C", str(step.cwd), *step.command[1:]]
-    answer = ask(command, os.environ)
+    answer = ask(command, {k: v for k, v in os.environ.items() if k not in OUTER_MAKE})
     return None if answer.failure is not None else answer.text
 
 

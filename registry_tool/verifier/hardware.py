@@ -20,6 +20,8 @@ PEANO = "PEANO_INSTALL_DIR"
 ROOT = "HARNESS_ROOT"
 UNKNOWN_PEANO, UNKNOWN_ROOT = f"${PEANO}", f"${ROOT}"
 """What stands for the two paths of this machine in a verdict, and where they are not set."""
+OUTER_MAKE = ("MAKEFLAGS", "MFLAGS", "GNUMAKEFLAGS", "MAKELEVEL", "MAKEFILES")
+"""What a make around us sets, and the harness's make would obey: `-n` runs nothing."""
 # What neither make nor a shell reads as anything but itself.
 _FIELD = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}|[{}]")
 _PLAIN_PATH = re.compile(r"/[A-Za-z0-9_./+@:,=~-]*")

@@ -179,3 +179,11 @@ def test_an_interrupted_verify_ends_its_harness_and_writes_nothing(
     assert bench.world.records() == []
     with open(bench.tree.lock, "r+b") as file:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def test_a_make_around_verify_changes_nothing_for_the_harness(bench: Bench) -> None:
+    bench.world.environment |= {"MAKEFLAGS": "n -k -- PERF_ITERS=7", "MAKELEVEL": "1"}
+    bench.passes(ROPE)
+    assert bench.tree.starts(ROPE.folder, "run")
+    log = next(path for path in bench.logs() if path.stem.count(".") == 0)
+    assert "Entering directory" not in log.read_text()
