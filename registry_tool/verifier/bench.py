@@ -89,7 +89,9 @@ class Bench:
         if settings.place is not None:
             place, around, announce = settings.place, settings.surroundings, listener.line
             self._canary = Canary(registry, target, place, announce, around)
-            self._diagnosis = Diagnosis(registry, target, place, settings.layers, announce, around)
+            self._diagnosis = Diagnosis(
+                registry, target, place, settings.layers, announce, self._canary.is_sound, around
+            )
 
     @property
     def written(self) -> list[str]:
@@ -108,7 +110,7 @@ class Bench:
             return self._diagnosis.outcome(task, candidate)
         job = make_job(registry, target, task, candidate, settings)
         canary = self._canary
-        is_sound = None if canary is None else lambda: canary.is_sound(job)
+        is_sound = None if canary is None else lambda: canary.is_sound(job.row)
         outcome = run_row(
             job, registry.root, self._listener.line, stop, is_sound, settings.surroundings
         )

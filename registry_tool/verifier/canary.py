@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from registry_tool.errors import HarnessError
 from registry_tool.planning.plan import backed_rows
 from registry_tool.records import canonical
 from registry_tool.records.keys import RowId, row_id
@@ -48,33 +49,35 @@ class Canary:
         """``job`` has just passed: the best proof that there is."""
         self._passed.append((outcome.verdict.attempts[-1].seconds, job))
 
-    def is_sound(self, timed_out: Job) -> bool:
-        """Whether the device still passes a small run after ``timed_out``; says what it does."""
-        job = next(self._candidates(timed_out.row), None)
-        if job is None:
-            self._announce(
-                "the device timed out, and no other row of this target is known to pass: "
-                "it is taken for suspect"
-            )
-            return False
-        self._announce(f"the device timed out; trying it with {job.row}")
-        outcome = conclude(
-            job,
-            [attempt(job.only_gated(), self._folder(job.row), self._announce)],
-            self._registry.root,
-            self._surroundings,
-            is_canary=True,
+    def is_sound(self, timed_out: RowId | None = None) -> bool:
+        """Whether the device still passes a small run after ``timed_out``; says what it does.
+
+        Raises LockBusyError if the lock stays busy.
+        """
+        for job in self._candidates(timed_out):
+            self._announce(f"the device timed out; trying it with {job.row}")
+            try:
+                one = attempt(job.only_gated(), self._folder(job.row), self._announce)
+            except HarnessError as error:
+                self._announce(f"{job.row}: {error.message}")
+                continue
+            root, around = self._registry.root, self._surroundings
+            outcome = conclude(job, [one], root, around, is_canary=True)
+            self.written += outcome.written
+            self._announce(f"{job.row}: {outcome.verdict.status}")
+            return outcome.passed
+        self._announce(
+            "the device timed out, and no other row of this target is known to pass: "
+            "it is taken for suspect"
         )
-        self.written += outcome.written
-        self._announce(f"{job.row}: {outcome.verdict.status}")
-        return outcome.passed
+        return False
 
     def _folder(self, row: RowId) -> Path:
         folder = self._registry.root / row.verdict_folder
         folder.mkdir(parents=True, exist_ok=True)
         return folder
 
-    def _candidates(self, avoid: RowId) -> Iterator[Job]:
+    def _candidates(self, avoid: RowId | None) -> Iterator[Job]:
         """The quickest first of each kind, without the row that timed out."""
         for _, job in sorted(self._passed, key=lambda item: item[0]):
             if job.row != avoid:

@@ -7,7 +7,7 @@ table of cosines is read and judged here. One run of a model serves all its kern
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from msgspec import UNSET
@@ -50,6 +50,7 @@ class Diagnosis:
         place: Place,
         layers: Mapping[str, int],
         announce: Announce,
+        is_sound: Callable[[], bool],
         surroundings: Surroundings | None = None,
     ) -> None:
         self._registry = registry
@@ -57,7 +58,9 @@ class Diagnosis:
         self._place = place
         self._layers = layers
         self._announce = announce
+        self._is_sound = is_sound
         self._surroundings = surroundings
+        self._is_suspect = False
         self._runs: dict[str, list[Run]] = {}
 
     def outcome(self, task: Task, candidate: Candidate) -> tuple[RowId, Outcome, dict[str, str]]:
@@ -81,6 +84,7 @@ class Diagnosis:
             self._registry.root,
             row.verdict_folder,
             causes(last.out.facts, last.judgement, last.err.facts),
+            self._is_suspect,
         )
         return row, outcome, {"tile": PROVENANCE, "herd": PROVENANCE}
 
@@ -124,6 +128,9 @@ class Diagnosis:
         while not runs or (runs[-1].judgement.status != "pass" and len(runs) < 2):
             self._announce(f"running the diagnosis of {model}")
             runs.append(start(target, "gated", step, folder, judging, self._announce, more=more))
+            if runs[-1].judgement.status == "timeout" and not self._is_sound():
+                self._is_suspect = True
+                break
         return runs
 
     def _verdict(self, task: Task, candidate: Candidate, model: str, runs: list[Run]) -> Verdict:

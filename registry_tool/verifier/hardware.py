@@ -58,8 +58,8 @@ def find_place(target: str, spec: Target, environ: Mapping[str, str]) -> Place:
             f"{PEANO} is not set: without it make keeps the kernel object of an older tile",
             fix=f"export {PEANO}=.../llvm-aie   # then: registry-tool doctor",
         )
-    if not (Path(peano) / "bin" / "clang++").is_file():
-        raise UsageError(f"{PEANO} has no bin/clang++", path=peano, fix="registry-tool doctor")
+    if not Path(peano).is_dir():
+        raise UsageError(f"{PEANO} is no folder", path=peano, fix="registry-tool doctor")
     return Place(check_path(str(root.resolve()), "harness_root"), check_path(peano, PEANO))
 
 

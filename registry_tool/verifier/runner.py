@@ -76,12 +76,12 @@ def run_row(
     while True:
         try:
             attempts.append(attempt(job, folder, announce, stop))
+            is_suspect = attempts[-1].hung and is_sound is not None and not is_sound()
         except LockBusyError:
             if attempts:  # what is known already must not be lost for it
                 conclude(job, attempts, registry_root, surroundings)
             raise
-        if attempts[-1].hung and is_sound is not None and not is_sound():
-            is_suspect = True
+        if is_suspect:
             break
         if not worth_another(job, attempts):
             break

@@ -62,6 +62,9 @@ def _alone_in(
                 break
             except BlockingIOError:
                 pass
+            except OSError as error:  # some network file systems have no flock(2) on folders
+                announce(f"{folder} cannot be held ({error.strerror}): let nobody else build there")
+                break
             stopping.check(stop)
             if time.monotonic() >= deadline:
                 raise LockBusyError(

@@ -88,7 +88,7 @@ def test_one_diagnosis_covers_every_need_of_the_kernel(covered: Bench) -> None:
         ({"kind": "nan-layer", "amount": 3}, "not finite"),
         ({"kind": "missing-layer", "amount": 4}, "layers are missing"),
         ({"kind": "fewer-layers", "amount": 6}, "layers are missing (of 8): 6, 7"),
-        ({"kind": "timeout"}, "timed out"),
+        ({"kind": "timeout", "folder": MODEL}, "timed out"),
     ],
 )
 def test_its_printed_pass_means_nothing(covered: Bench, fault: dict[str, Any], words: str) -> None:
@@ -103,6 +103,17 @@ def test_its_printed_pass_means_nothing(covered: Bench, fault: dict[str, Any], w
         assert words in verdict["reason"]
         assert len(verdict["attempts"]) == 2
     assert covered.world.json("check")["findings"] == []
+
+
+def test_a_device_that_is_gone_after_a_diagnosis_ends_the_plan(covered: Bench) -> None:
+    covered.tree.misbehave({"kind": "timeout"})
+    done = run(covered)
+    assert done.returncode == 1
+    assert "not run: the device is suspect" in done.stderr
+    own = [verdict for verdict in covered.verdicts() if verdict["kind"] == "diagnosis"]
+    assert [len(verdict["attempts"]) for verdict in own] == [1]
+    (canary,) = [verdict for verdict in covered.verdicts() if verdict.get("canary")]
+    assert canary["status"] == "timeout"
 
 
 def test_the_report_is_read_where_it_is_not_printed(covered: Bench) -> None:

@@ -298,8 +298,8 @@ def test_a_compiler_in_a_plain_folder_is_found(tmp_path: Path) -> None:
     assert place == hardware.Place(str(tmp_path.resolve()), str(tmp_path / "llvm-aie"))
     with pytest.raises(UsageError, match="is not set"):
         hardware.find_place(TARGET, target, {})
-    with pytest.raises(UsageError, match="bin/clang"):
-        hardware.find_place(TARGET, target, {"PEANO_INSTALL_DIR": str(tmp_path)})
+    with pytest.raises(UsageError, match="is no folder"):
+        hardware.find_place(TARGET, target, {"PEANO_INSTALL_DIR": str(tmp_path / "gone")})
 
 
 # --- templates -----------------------------------------------------------------------------------
