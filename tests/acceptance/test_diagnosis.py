@@ -97,8 +97,9 @@ def test_its_printed_pass_means_nothing(covered: Bench, fault: dict[str, Any], w
     assert done.returncode == 1
     records, verdicts = documents(covered)
     assert records == []
-    assert verdicts
-    for verdict in verdicts:
+    judged = [verdict for verdict in verdicts if "canary" not in verdict]
+    assert judged
+    for verdict in judged:
         assert verdict["status"] != "pass"
         assert words in verdict["reason"]
         assert len(verdict["attempts"]) == 2
