@@ -20,6 +20,7 @@ EXIT_PIPE = 141
 VERBS = {
     "init": "make a registry in a folder, with git hooks if asked",
     "shapes": "list the kernels and shapes that a model's config.json needs",
+    "import": "read an existing registry's pages and JSON into rows, and report what disagrees",
     "plan": "show which needs are met, and with which tile the others would run",
     "verify": "run what is unmet on the target, judge it, and write the rows",
     "render": "write the tables, JSON files and shim from the records",
@@ -30,7 +31,10 @@ VERBS = {
     "emulate": "run one kernel's emulated numerics and print its figures",
     "note": "add a remark to a row",
     "use": "credit a row to a model's call site",
+    "waive": "accept one rule's complaint about a row until a day, with the reason",
     "retire": "remove a row; its verdicts stay",
+    "absorb": "carry hand edits of generated tables back into the rows",
+    "export": "write the rows as JSON Lines, CSV, or tuned-configuration JSON",
     "fmt": "put the registry's files into canonical form",
     "explain": "say what a rule means and what to do about it",
     "status": "count rows, needs and what is unmet",
@@ -96,7 +100,9 @@ def _run(verb: str, words: list[str]) -> int:
     from registry_tool.errors import ToolError
 
     at = words.index(verb)
-    module = import_module(f"registry_tool.commands.{verb}")
+    # A file cannot be called import.py: the word is Python's own.
+    name = "import_" if verb == "import" else verb
+    module = import_module(f"registry_tool.commands.{name}")
     parser = _parser(verb, module)
     try:
         # Common options may stand before the verb as well as after it.

@@ -11,11 +11,13 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from registry_tool import registry_lookup
 from registry_tool.records import canonical
-from registry_tool.records.record import Record
+from registry_tool.records.record import Record, Waiver
 from registry_tool.registry_lookup import Lookup, NotVerifiedError, StaleError
 from registry_tool.tables import render
 from registry_tool.tables.shim import source
@@ -59,6 +61,7 @@ def emulated(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(autouse=True)
 def no_registry_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(registry_lookup.ENVIRONMENT, raising=False)
+    monkeypatch.delenv(registry_lookup.STRICT, raising=False)
     monkeypatch.setattr(registry_lookup, "_chosen", None)
     monkeypatch.setattr(registry_lookup, "_hits", {})
 
@@ -420,3 +423,209 @@ def test_a_size_that_is_no_whole_number_is_a_value_error(hardware: Path, size: o
 def test_a_method_that_the_kernel_does_not_have_is_a_value_error(hardware: Path) -> None:
     with pytest.raises(ValueError, match="not 'zz'"):
         Lookup(hardware).gemm_config_method(2048, 8192, 2048, "bf16", "zz")
+
+
+def imported(notes: list[str] | None = None, **changes: Any) -> Record:
+    options: dict[str, Any] = {"kind": "imported", "status": "unverified", **changes}
+    return record(GEMM, (64, 64, 64), "drain", 37.0, notes=notes or [], **options)
+
+
+def attention_imported() -> Record:
+    sizes = (64, 64, 64, 64, 2, 2, 1)
+    return record(ATTENTION, sizes, None, 0.5, kind="imported", status="unverified")
+
+
+def test_imported_rows_answer_with_a_mark_whatever_the_kernel(tmp_path: Path) -> None:
+    root = registry(tmp_path, [*gemm_records(), imported(herd=(4, 4)), attention_imported()])
+    for module in (Lookup(root), shim(root)):
+        assert module.gemm_config(64, 64, 64) == {
+            "method": "drain",
+            "tile": TILE,
+            "gflops": 37.0,
+            "mean_rel_L1": 0.0094,
+            "herd": [4, 4],
+            "verified": False,
+            "source": "imported",
+        }
+        toy = module.kernel_config("Attention_toy", (64, 64, 64, 64, 2, 2, 1))
+        assert (toy["gbps"], toy["verified"], toy["source"]) == (0.5, False, "imported")
+        assert "verified" not in module.gemm_config(512, 512, 512)
+        with pytest.raises(KeyError, match="next: registry-tool verify --target npu2"):
+            module.kernel_config("Attention_toy", (64, 64, 64, 64, 2, 2, 1), strict=True)
+        with pytest.raises(KeyError, match=r"not verified with 'direct'.*there are: drain"):
+            module.gemm_config_method(64, 64, 64, "bf16", "direct")
+
+
+def test_an_imported_row_that_changed_is_as_stale_as_any_other(tmp_path: Path) -> None:
+    root = registry(tmp_path, [imported(["a remark"])])
+    path = root / next(iter(by_id([imported()]))).record_path
+    waived = Waiver(rule="KR202", reason="x", by="A. P.", date="2026-08-01", expires="2027-01-31")
+    for changed in (
+        imported(["Sweep status was NUMFAIL."]),
+        imported(["Inherited from 64x64x32."]),
+        imported(status="fail"),
+        imported(waivers=[waived]),
+        imported(kind="harness", status="pass"),
+        imported(kind="diagnosis", status="pass"),
+        replace(imported(), provenance={"performance": "inherited from 64x64x32"}),
+    ):
+        path.write_bytes(canonical.encode(changed))
+        with pytest.raises(StaleError, match="registry-tool render"):
+            Lookup(root).gemm_config(64, 64, 64)
+    path.write_bytes(canonical.encode(imported(["another remark"])))
+    assert Lookup(root).gemm_config(64, 64, 64)["verified"] is False
+
+
+def test_a_figure_that_is_computed_is_not_inherited(tmp_path: Path) -> None:
+    said = {"performance.gflops": "the middle of 36-38 at details/x.md:3"}
+    root = registry(tmp_path, [replace(imported(), provenance=said)])
+    assert "caveats" not in Lookup(root).gemm_config(64, 64, 64)
+
+
+def test_what_the_diagnosis_of_a_model_covers_is_not_stale_but_absent(hardware: Path) -> None:
+    with pytest.raises(NotVerifiedError):
+        Lookup(hardware).kernel_config("Attention_toy", (2048, 2048, 64, 64, 32, 8, 0))
+
+
+def test_use_chooses_a_policy_too(tmp_path: Path) -> None:
+    root = registry(tmp_path, [imported()])
+    registry_lookup.use(root, strict=True)
+    with pytest.raises(NotVerifiedError):
+        registry_lookup.gemm_config(64, 64, 64)
+    assert registry_lookup.gemm_config(64, 64, 64, strict=False)["gflops"] == 37.0
+    registry_lookup.use(root)
+    assert registry_lookup.gemm_config(64, 64, 64)["gflops"] == 37.0
+    with pytest.raises(NotVerifiedError):
+        registry_lookup.gemm_config(64, 64, 64, strict=True)
+
+
+def hand_kept(root: Path, document: object, kernel: str = GEMM.kernel) -> Lookup:
+    (root / "details").mkdir(exist_ok=True)
+    (root / "details" / f"{kernel}.json").write_text(json.dumps(document))
+    return Lookup(root)
+
+
+def entry(gflops: float | None, tier: str = "high", **more: object) -> dict[str, object]:
+    method = {"tile": TILE, "gflops": gflops, "mean_rel_L1": 0.01, "tier": tier, **more}
+    return {"M": 1, "K": 2, "N": 3, "methods": {"drain": method}, "best": {"high": "drain"}}
+
+
+def test_of_a_shape_that_stands_twice_the_first_counts(tmp_path: Path) -> None:
+    lookup = hand_kept(tmp_path, {"shapes": [entry(1), entry(2)]})
+    assert lookup.gemm_config(1, 2, 3)["gflops"] == 1
+
+
+def test_the_herd_of_a_hand_kept_file_is_said_unless_all_assume_it(tmp_path: Path) -> None:
+    def herd(head: object, **method: object) -> object:
+        document = {"herd": head, "shapes": [entry(1, "high", **method)]}
+        return hand_kept(tmp_path, document).gemm_config(1, 2, 3).get("herd")
+
+    assert herd([8, 4]) is None
+    assert herd([4, 4]) == [4, 4]
+    assert herd([4, 4], herd=[8, 4]) == [8, 4]
+    assert herd([8, 4], herd=[8, 4]) == [8, 4]
+
+
+@pytest.mark.parametrize(
+    ("methods", "best", "said"),
+    [
+        ({"drain": "high"}, {"high": "fused-cast"}, "its `best` names 'fused-cast'"),
+        ({"drain": "low"}, {"high": "drain"}, "its `best` names 'drain'; measured are: drain .ti"),
+        ({"drain": "high"}, {}, "drain .tier high. is there, but `best` names none"),
+        ({"drain": "high"}, None, "drain .tier high. is there, but `best` names none"),
+        ({}, {}, "measured are: none"),
+    ],
+)
+def test_a_best_that_nothing_stands_behind_is_no_answer(
+    tmp_path: Path, methods: dict[str, str], best: object, said: str
+) -> None:
+    rows = {
+        name: {"tile": TILE, "gflops": 1, "mean_rel_L1": 0.01, "tier": tier}
+        for name, tier in methods.items()
+    }
+    document = {"target": "npu2", "shapes": [{"M": 1, "K": 2, "N": 3, "methods": rows}]}
+    if best is not None:
+        document["shapes"][0]["best"] = best  # type: ignore[index]
+    with pytest.raises(NotVerifiedError, match=f"(?s)no best method of tier 'high'.*{said}"):
+        hand_kept(tmp_path, document).gemm_config(1, 2, 3)
+
+
+def test_another_kernels_hand_kept_file_says_its_dims_by_its_keys(tmp_path: Path) -> None:
+    method = {"tile": {"tile_m": 8}, "gbps": 3.5, "mean_rel_L1": 0.0, "herd": [8]}
+    document = {"shapes": [{"M": 64, "K": 32, "methods": {"any": method}, "best": {"any": "any"}}]}
+    lookup = hand_kept(tmp_path, document, "GEMV_bf16")
+    answer = lookup.gemv_config(64, 32)
+    assert (answer["gbps"], answer["herd"], answer["verified"]) == (3.5, [8], False)
+    with pytest.raises(ValueError, match="has the dims M, K"):
+        lookup.kernel_config("GEMV_bf16", (1, 2, 3))
+    with pytest.raises(NotVerifiedError, match=r"not measured; nearest: 64x32 .any.\n  next: "):
+        lookup.gemv_config(64, 33)
+
+
+@pytest.mark.parametrize(
+    "document", [[], {}, {"shapes": [3]}, {"shapes": [{"M": 1}]}, {"shapes": {"a": 1}}]
+)
+def test_json_of_another_form_is_named(tmp_path: Path, document: object) -> None:
+    with pytest.raises(ValueError, match=r"GEMM_bf16_in_bf16_out.json is not in the form"):
+        hand_kept(tmp_path, document).gemm_config(1, 2, 3)
+
+
+def test_the_head_of_a_hand_kept_file_may_be_strict(tmp_path: Path) -> None:
+    lookup = hand_kept(tmp_path, {"lookup": "sound", "shapes": [entry(None)]})
+    with pytest.raises(NotVerifiedError, match=r"it was never timed.*strict='sound' refuses it"):
+        lookup.gemm_config(1, 2, 3)
+    assert lookup.gemm_config(1, 2, 3, strict="any")["caveats"] == ("untimed",)
+    with pytest.raises(ValueError, match=r"strict .* got 'sond'"):
+        hand_kept(tmp_path, {"lookup": "sond", "shapes": []}).gemm_config(1, 2, 3)
+
+
+METHODS = ["fused-cast", "drain", "direct"]
+
+
+@pytest.mark.parametrize(
+    ("note", "of_drain", "of_direct"),
+    [
+        ("Sweep status was NUMFAIL on a few elements.", ["failing"], ["failing"]),
+        ("High-precision drain trips the gate. Direct passes.", ["failing"], []),
+        ("fused-cast/drain: the gate trips; direct PASSES.", ["failing"], []),
+        ("The low-prec direct path reports FAIL.", [], ["failing"]),
+        ("High-precision trips on one element.", ["failing"], []),
+        ("No NUMFAIL here, and it never trips.", [], []),
+        ("tile_k_l2=512 FAILS to compile; padding fails too.", [], []),
+        (
+            "Tiles inherited from 64x64x32; speed carried over from it.",
+            ["inherited"],
+            ["inherited"],
+        ),
+        ("Tiles inherited from 64x64x32; speed and accuracy measured.", [], []),
+        ("Inherited tile, swept here.", [], []),
+        ("Inherited from 64x64x32", ["inherited"], ["inherited"]),
+        ("mean_rel_L1 is measured, throughput was extrapolated.", ["inherited"], ["inherited"]),
+        ("The gate tripped; status: FAIL", ["failing"], ["failing"]),
+        ("It did not pass the element-wise gate.", ["failing"], ["failing"]),
+        ("tile_n=120 does not pass the compiler.", [], []),
+        ("The sibling still carries the inherited tile.", [], []),
+        ("drain: copied from 64x64x32", ["inherited"], []),
+        ("7034†", ["inherited"], ["inherited"]),
+        ("❌ 14 elements", ["failing"], ["failing"]),
+        ("sweep at details/x.md:12: herd 8x2, result ❌ NUMFAIL", [], []),
+        ("faster directly; PASSES at 9.8e-3 (abs_err 1.2e-3 < 1.5e-3).", [], []),
+    ],
+)
+def test_what_a_note_says_of_a_row(note: str, of_drain: list[str], of_direct: list[str]) -> None:
+    assert registry_lookup.caveats([note], "drain", "high", METHODS, 1.0, 0.01) == of_drain
+    assert registry_lookup.caveats([note], "direct", "low", METHODS, 1.0, 0.01) == of_direct
+
+
+@given(st.lists(st.text(max_size=60), max_size=4))
+def test_any_text_may_stand_in_a_note(notes: list[str]) -> None:
+    found = registry_lookup.caveats(notes, "drain", "high", METHODS, 1.0, 0.01)
+    assert set(found) <= {"inherited", "failing"}
+    assert registry_lookup.caveats([*notes, "It is NUMFAIL"], "drain", "high", [], 1.0, 0.01)[-1:]
+
+
+def test_a_method_without_a_tile_is_no_answer(tmp_path: Path) -> None:
+    bare = entry(1)
+    del bare["methods"]["drain"]["tile"]  # type: ignore[index]
+    with pytest.raises(NotVerifiedError, match="with 'drain' has no tile"):
+        hand_kept(tmp_path, {"shapes": [bare]}).gemm_config(1, 2, 3)

@@ -6,7 +6,7 @@ import argparse
 
 from registry_tool.commands.common import find, say, stage, warn
 
-_KINDS = {"records": "record", "models": "model"}
+_KINDS = {"records": "record", "models": "model", "baseline.json": "baseline", "layouts": "layout"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -23,8 +23,10 @@ def run(args: argparse.Namespace) -> int:
 
     from registry_tool.errors import InputError
     from registry_tool.records import canonical
+    from registry_tool.records.baseline import Baseline
     from registry_tool.records.explain import explain
     from registry_tool.records.fields import Part
+    from registry_tool.records.layout import Layout
     from registry_tool.records.migrate import migrate
     from registry_tool.records.model import Model
     from registry_tool.records.record import Record
@@ -33,7 +35,12 @@ def run(args: argparse.Namespace) -> int:
     from registry_tool.store import snapshot
     from registry_tool.store.files import write_atomic
 
-    types: dict[str, type[Part]] = {"record": Record, "model": Model}
+    types: dict[str, type[Part]] = {
+        "record": Record,
+        "model": Model,
+        "baseline": Baseline,
+        "layout": Layout,
+    }
     registry = registries.load(snapshot.of_worktree(find(args)))
     changed, broken = [], 0
     for path in sorted(registry.snapshot.oids):

@@ -36,6 +36,7 @@ verdicts/** -text -whitespace
 records/** text eol=lf
 models/** text eol=lf
 schemas/** text eol=lf
+baseline.json text eol=lf
 """
 
 IGNORE = """\

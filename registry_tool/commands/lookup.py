@@ -1,9 +1,10 @@
-"""Print the verified configuration of a shape, as code gets it from `registry_lookup`.
+"""Print the configuration of a shape, as code gets it from `registry_lookup`.
 
 registry-tool lookup GEMM_bf16_in_bf16_out M=2048 K=8192 N=2048
 registry-tool lookup GEMM_bf16_in_bf16_out 2048x8192x2048 --precision low --format json
 
-It answers from the records; a shape that is not verified exits 1 and names the nearest ones.
+It answers from the records; a shape that has no row exits 1 and names the nearest ones. A row that
+was imported and that no run backs yet says so (`verified false`), and with --strict exits 1 too.
 """
 
 from __future__ import annotations
@@ -30,6 +31,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--variant", metavar="NAME", help="one method, be it the best or not")
     parser.add_argument(
         "--precision", metavar="TIER", help="high or low (default: high, where there are tiers)"
+    )
+    parser.add_argument(
+        "--strict",
+        metavar="POLICY",
+        nargs="?",
+        const="verified",
+        help="refuse what is not verified; `sound`: only rows that are inherited, failing or not "
+        "fully measured (default: REGISTRY_TOOL_STRICT, or answer with a mark)",
     )
     parser.add_argument("--target", metavar="NAME", help="default: the registry's first")
 
@@ -94,13 +103,15 @@ def _answer(
     ]
     kind = registry.target(target).kind
     document = json.loads(details_json(spec, target, kind, records))
-    lookup = Lookup.of_documents({spec.kernel: document})
+    lookup = Lookup.of_documents({spec.kernel: document}, strict=args.strict)
     return lookup.kernel_config(spec.kernel, shape, args.variant, args.precision)
 
 
 def _text(value: object) -> str:
     if isinstance(value, dict):
         return " ".join(f"{name}={size}" for name, size in value.items())
+    if isinstance(value, tuple):
+        return ", ".join(value)
     if isinstance(value, list):
         return "x".join(map(str, value))
     if value is None:

@@ -19,12 +19,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Selection:
-    """What was asked for; ``model`` is the one that `--config` describes, to be saved."""
+    """What was asked for; ``model`` is the one that `--config` describes, to be saved.
+
+    ``is_baseline`` says that the wants are the rows of the baseline.
+    """
 
     target: str
     wants: list[Wanted]
     model: Model | None = None
     forced: dict[str, object] = field(default_factory=dict)
+    is_baseline: bool = False
 
 
 def add_selection(parser: argparse.ArgumentParser) -> None:
@@ -61,7 +65,10 @@ def select(registry: Registry, args: argparse.Namespace) -> Selection:
         forced = {name: value for name, value in (("tile", tile), ("herd", herd)) if value}
     kernels = [spec.kernel] if spec else []
     model: Model | None = None
-    if args.config:
+    is_baseline = getattr(args, "baseline", False)
+    if is_baseline:
+        wants = _of_baseline(registry, target, args, kernels)
+    elif args.config:
         from registry_tool.models.load import load_model
 
         model = load_model(Path(args.config), args.model, args.seq)
@@ -75,7 +82,24 @@ def select(registry: Registry, args: argparse.Namespace) -> Selection:
     if args.shape and spec is not None:
         shape = parse_shape(spec, [args.shape])
         wants = [wanted for wanted in wants if wanted.shape == shape]
-    return Selection(target, _of_variant(wants, args.variant), model, forced)
+    return Selection(target, _of_variant(wants, args.variant), model, forced, is_baseline)
+
+
+def _of_baseline(
+    registry: Registry, target: str, args: argparse.Namespace, kernels: list[str]
+) -> list[Wanted]:
+    from registry_tool.baseline import work
+
+    others = [f"--{name}" for name in _NOT_OF_BASELINE if getattr(args, name, None)]
+    if others:
+        raise UsageError(
+            f"--baseline runs its rows as they were recorded: it takes no {' and no '.join(others)}"
+        )
+    wants = work.wanted(registry, target)
+    return [wanted for wanted in wants if not kernels or wanted.spec.kernel in kernels]
+
+
+_NOT_OF_BASELINE = ("config", "model", "all", "tile", "herd", "sweep")
 
 
 def _saved(registry: Registry, name: str | None) -> list[Model]:

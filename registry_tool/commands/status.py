@@ -1,13 +1,21 @@
-"""Count the rows, and say which needs of the saved models are met on a target."""
+"""Count the rows and what is owed, and say which needs of the saved models are met on a target."""
 
 from __future__ import annotations
 
 import argparse
 from collections import Counter
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import TYPE_CHECKING
 
 from registry_tool.commands.common import open_worktree, say, say_json
 
+if TYPE_CHECKING:
+    from registry_tool.baseline.debt import Debt
+
 FORMATS = ("text", "json")
+_NAMED = 5
+"""Rows that are named one by one, where only some of many are amiss."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -17,12 +25,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the counts; exit 0 whether or not a need is unmet."""
+    from registry_tool.baseline import debt as debts
     from registry_tool.planning import plan
 
     registry = open_worktree(args)
     target = args.target or registry.first_target
     kind = registry.target(target).kind
     rows = Counter(row.kernel for row in registry.record_paths if row.target == target)
+    debt = debts.of(registry, target)
     models = {}
     for model in registry.models():
         tasks = plan.make(registry, target, plan.of_models(registry, [model]))
@@ -34,6 +44,7 @@ def run(args: argparse.Namespace) -> int:
                 "target": target,
                 "kind": kind,
                 "rows": dict(rows),
+                "debt": None if debt is None else asdict(debt),
                 "models": {
                     name: {"met": met, "needs": needs, "unmet": unmet}
                     for name, (met, needs, unmet) in models.items()
@@ -41,10 +52,13 @@ def run(args: argparse.Namespace) -> int:
             }
         )
         return 0
-    say(f"{target} ({kind}): {sum(rows.values())} rows")
+    say(f"{target} ({kind}): {_rows(sum(rows.values()))}")
     for kernel in registry.specs:
         if rows[kernel]:
             say(f"  {rows[kernel]:>5}  {kernel}")
+    if debt is not None:
+        for line in _debt(debt, target, args.target):
+            say(line)
     for name, (met, needs, unmet) in models.items():
         say(f"{name}: {met} of {needs} needs met")
         for text in unmet:
@@ -52,3 +66,36 @@ def run(args: argparse.Namespace) -> int:
     if any(unmet for _, _, unmet in models.values()):
         say("next: registry-tool verify")
     return 0
+
+
+def _debt(debt: Debt, target: str, asked: str | None) -> Iterator[str]:
+    waived = f", {debt.waived} of them with a waiver" if debt.waived else ""
+    yield f"owed (imported, in baseline.json, not verified): {_rows(debt.rows)}{waived}"
+    for kernel, number in debt.kernels.items():
+        yield f"  {number:>5}  {kernel}"
+    if debt.rows:
+        yield "  by the models that use them (a row counts for each):"
+        for model, number in debt.models.items():
+            yield f"  {number:>5}  {model}"
+        if debt.unused:
+            yield f"  {debt.unused:>5}  no model"
+    yield from _named("changed since the import, so a run is needed", debt.changed)
+    yield from _named("named in baseline.json, but gone or verified", debt.stale)
+    for other, number in debt.elsewhere.items():
+        yield f"  on {other}: {_rows(number)} owed"
+    if debt.rows or debt.changed or debt.stale:
+        only = f" --target {target}" if asked else ""
+        yield f"  next: registry-tool verify --baseline{only}"
+
+
+def _named(what: str, rows: list[str]) -> Iterator[str]:
+    if rows:
+        yield f"  {what}: {_rows(len(rows))}"
+        for row in rows[:_NAMED]:
+            yield f"    {row}"
+        if len(rows) > _NAMED:
+            yield f"    and {len(rows) - _NAMED} more; --format json has all of them"
+
+
+def _rows(number: int) -> str:
+    return f"{number} row{'' if number == 1 else 's'}"

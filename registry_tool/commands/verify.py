@@ -17,6 +17,7 @@ from registry_tool.commands.selection import Selection, add_selection, select
 from registry_tool.errors import EXIT_FINDINGS, EXIT_OK, UsageError
 
 if TYPE_CHECKING:
+    from registry_tool.baseline.settle import Settled
     from registry_tool.commands.progress import Progress
     from registry_tool.planning.plan import Task
     from registry_tool.records.model import Model
@@ -32,6 +33,11 @@ DEFAULT_SWEEP = 16
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `verify`."""
     add_selection(parser)
+    parser.add_argument(
+        "--baseline",
+        action="store_true",
+        help="select the imported rows that baseline.json names, as they were recorded",
+    )
     group = parser.add_argument_group("running")
     group.add_argument("--force", action="store_true", help="run verified rows again")
     group.add_argument("--dry-run", action="store_true", help="print the commands, run nothing")
@@ -65,6 +71,14 @@ def run(args: argparse.Namespace) -> int:
     if args.inject:
         _check_fault(args.inject, target.kind)
     tasks = plan.make(registry, selection.target, selection.wants, selection.forced)
+    if selection.is_baseline:
+        from registry_tool.baseline import work
+
+        for text in work.unfit(registry, selection.target, tasks):
+            warn(text)
+        for text in () if args.note else work.unexplained(registry, selection.target, tasks):
+            warn(text)
+        tasks = work.as_recorded(registry, selection.target, tasks)
     if args.dry_run:
         return _dry_run(registry, selection.target, tasks, args)
     return _carry_out(registry, selection, tasks, args)
@@ -121,6 +135,7 @@ def _settings(registry: Registry, selection: Selection, args: argparse.Namespace
 def _carry_out(
     registry: Registry, selection: Selection, tasks: list[Task], args: argparse.Namespace
 ) -> int:
+    from registry_tool.baseline.settle import settle
     from registry_tool.commands.edits import refresh, require_renderable
     from registry_tool.commands.progress import Progress
     from registry_tool.commands.staging import stage_with_pages
@@ -142,12 +157,36 @@ def _carry_out(
         result = campaign.carry_out(registry, selection.target, tasks, settings, progress)
     progress.close()
     written += result.written
-    written += refresh(registry.root)
+    settled = settle(registry)
+    written += [*settled.written, *refresh(registry.root)]
     staged = not args.no_stage and stage_with_pages(registry.root, written)
-    status = _conclude(result, todo, staged)
+    if selection.is_baseline:
+        _say_baseline(registry, selection.target, settled)
+    elif settled.removed:
+        say(_left(settled))
+    status = _conclude(result, todo, staged, selection.is_baseline, settled.removed)
     if result.busy is not None:
         raise result.busy
     return status
+
+
+def _say_baseline(registry: Registry, target: str, settled: Settled) -> None:
+    from registry_tool.baseline import work
+
+    say(_left(settled))
+    for other in work.elsewhere(registry, target):
+        say(f"it names rows of {other} too: registry-tool verify --baseline --target {other}")
+
+
+def _left(settled: Settled) -> str:
+    if not settled.written:
+        return "there is no baseline.json: nothing is owed"
+    gone = f"; {_rows(settled.removed)} left it" if settled.removed else ""
+    return f"baseline.json names {_rows(settled.left)}{gone}"
+
+
+def _rows(number: int) -> str:
+    return f"{number} row{'' if number == 1 else 's'}"
 
 
 def _sweep(
@@ -186,18 +225,21 @@ def _save_model(registry: Registry, model: Model, force: bool) -> str:
     return path
 
 
-def _conclude(result: Result, todo: list[Task], staged: bool) -> int:
+def _conclude(
+    result: Result, todo: list[Task], staged: bool, is_baseline: bool, removed: int
+) -> int:
     for text in result.unmet:
         warn(f"unmet: {text}")
     verified = len(todo) - len(result.unmet)
     if not todo:
-        say("nothing to do: every selected need is met")
+        what = "no selected row is owed" if is_baseline else "every selected need is met"
+        say(f"nothing to do: {what}")
     else:
-        say(f"{verified} of {len(todo)} needs verified")
+        say(f"{verified} of {len(todo)} {'rows' if is_baseline else 'needs'} verified")
     if result.unmet:
         rest = "; what passed is staged and can be committed" if staged and verified else ""
         say(f"next: mend what failed and run registry-tool verify again{rest}")
         return EXIT_FINDINGS
-    if result.written and staged:
+    if (result.written or removed) and staged:
         say('next: git commit -m "Verify ..."')
     return EXIT_OK

@@ -13,7 +13,15 @@ from registry_tool.errors import InputError
 
 Migration = Callable[[dict[str, Any]], dict[str, Any]]
 
-CURRENT: Mapping[str, int] = {"record": 1, "verdict": 1, "kernel": 1, "registry": 1, "model": 1}
+CURRENT: Mapping[str, int] = {
+    "record": 1,
+    "verdict": 1,
+    "kernel": 1,
+    "registry": 1,
+    "model": 1,
+    "baseline": 1,
+    "layout": 1,
+}
 
 # (file kind, version that it starts from) -> migration. Empty: version 1 is the first.
 MIGRATIONS: Mapping[tuple[str, int], Migration] = {}

@@ -8,7 +8,9 @@ from typing import Any
 
 import msgspec
 
+from registry_tool.records.baseline import Baseline
 from registry_tool.records.fields import Part
+from registry_tool.records.layout import Layout
 from registry_tool.records.model import Model
 from registry_tool.records.record import Record
 from registry_tool.records.spec import KernelSpec, Policy
@@ -20,6 +22,8 @@ TYPES: dict[str, type[Part]] = {
     "kernel-1": KernelSpec,
     "registry-1": Policy,
     "model-1": Model,
+    "baseline-1": Baseline,
+    "layout-1": Layout,
 }
 
 

@@ -12,6 +12,7 @@ def write(report: Report, way: str) -> str:
     document = {
         "findings": [finding.as_json() for finding in report.findings],
         "records": report.records,
+        "debt": report.debt,
         "seconds": round(report.seconds, 6),
     }
     return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)

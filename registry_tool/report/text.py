@@ -44,8 +44,11 @@ def _summary(report: Report) -> str:
     if report.blocking:
         found = _count(report.blocking, "error") + (f" and {with_warnings}" if warnings else "")
         return f"{found} in {rows} {seconds}; registry-tool explain RULE says more about each"
-    verb = "has a passing verdict" if report.records == 1 else "have passing verdicts"
-    return f"{rows} {verb}{f', with {with_warnings}' if warnings else ''} {seconds}"
+    passing = report.records - report.debt
+    verb = "has a passing verdict" if passing == 1 else "have passing verdicts"
+    owed = f", {report.debt:,} imported and owed (baseline.json)" if report.debt else ""
+    tail = f"{owed}{f', with {with_warnings}' if warnings else ''} {seconds}"
+    return f"{_count(passing, 'row')} {verb}{tail}"
 
 
 def _count(number: int, what: str) -> str:

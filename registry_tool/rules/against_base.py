@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from registry_tool.records import canonical
 from registry_tool.records.record import Record
@@ -12,6 +13,7 @@ from registry_tool.rules.catalog import RULES
 from registry_tool.rules.entries import Entries, Files, place_of
 from registry_tool.rules.judging import Site, judge_row, place
 from registry_tool.rules.layout import kind_of, row_of
+from registry_tool.rules.ledger import ledger
 from registry_tool.rules.model import Finding
 from registry_tool.rules.views import ChangeView, Context
 from registry_tool.store import git
@@ -20,15 +22,32 @@ from registry_tool.store.snapshot import Snapshot
 _CONTEXT = ("registry.yaml", "kernels", "models")
 
 
-def judge_change(snapshot: Snapshot, context: Context, failing: set[str]) -> list[Finding]:
-    """Findings about what differs from the base; ``failing`` are rows that are refused anyway."""
+def judge_change(
+    snapshot: Snapshot,
+    context: Context,
+    failing: set[str],
+    baseline: Mapping[str, Sequence[Any]] | None,
+    imported: Mapping[str, Sequence[str]],
+) -> list[Finding]:
+    """Findings about what differs from the base; ``failing`` are rows that are refused anyway.
+
+    ``baseline`` and ``imported`` are those of `State`.
+    """
     changes = [change for change in snapshot.changes if change.was_there and _matters(change.path)]
-    if not changes or snapshot.repository is None:
+    owed = ledger(snapshot, baseline, imported)
+    if snapshot.repository is None or (not changes and owed is None):
         return []
     seeker = _Seeker(snapshot, failing)
     base = seeker.base() if any(kind_of(c.path) in ("policy", "spec") for c in changes) else None
     view = ChangeView(
-        changes, context, base, seeker.cited, seeker.is_original, seeker.rows_of, seeker.needing
+        changes,
+        context,
+        base,
+        seeker.cited,
+        seeker.is_original,
+        seeker.rows_of,
+        seeker.needing,
+        owed,
     )
     return [
         place(rule, complaint, Site("", row_of(complaint.path or "")))

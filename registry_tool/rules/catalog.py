@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from registry_tool.rules import files, tables, tiles, verdicts
+from registry_tool.rules import baseline, files, tables, tiles, verdicts
 from registry_tool.rules.model import Rule
 
-RULES: tuple[Rule, ...] = (*files.RULES, *verdicts.RULES, *tiles.RULES, *tables.RULES)
+RULES: tuple[Rule, ...] = (
+    *files.RULES,
+    *verdicts.RULES,
+    *baseline.RULES,
+    *tiles.RULES,
+    *tables.RULES,
+)
 BY_ID: dict[str, Rule] = {rule.id: rule for rule in RULES}
 FAMILIES: dict[str, str] = {
     "KR0": "files and schema",

@@ -45,9 +45,15 @@ def rule_text(rule: Rule) -> str:
             "",
             *textwrap.wrap(f"Fix: {fix_text(rule)}", 78, break_on_hyphens=False),
             "",
-            f"Waiver: {WAIVABLE_TEXT[rule.waivable]}",
+            *textwrap.wrap(f"Waiver: {waiver_text(rule)}", 78),
         ]
     )
+
+
+def waiver_text(rule: Rule) -> str:
+    """Who may go on with a finding of the rule, and how."""
+    owed = " An imported row that baseline.json holds owes it instead." if rule.owed else ""
+    return f"{WAIVABLE_TEXT[rule.waivable]}{owed}"
 
 
 def line_text(rule: Rule) -> str:
@@ -62,6 +68,7 @@ def as_json(rule: Rule) -> dict[str, Any]:
         "title": rule.title,
         "severity": rule.severity,
         "waivable": rule.waivable,
+        "owed": rule.owed,
         "summary": rule.summary,
         "rationale": rule.rationale,
         "fix": fix_text(rule),
@@ -87,7 +94,7 @@ def _section(rule: Rule) -> str:
 
 {_wrapped(f"**Fix:** {fix_text(rule)}")}
 
-{_wrapped(f"**Severity:** {rule.severity}. **Waiver:** {WAIVABLE_TEXT[rule.waivable]}")}
+{_wrapped(f"**Severity:** {rule.severity}. **Waiver:** {waiver_text(rule)}")}
 """
 
 

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from registry_tool.rules import standing
 from registry_tool.rules import state as states
-from registry_tool.rules import waivers
 from registry_tool.rules.model import Finding, Report
 from registry_tool.rules.state import State
 from registry_tool.store.cache import Cache
@@ -32,8 +31,10 @@ def check(snapshot: Snapshot, today: str | None = None) -> Report:
     now = judged(snapshot, known, cache, tool)
     if now is not known and snapshot.repository is not None:
         states.save(cache, now)
-    findings = tuple(sorted(_standing(now, today or _today()), key=_order))
-    return Report(findings, sum(now.records.values()), time.perf_counter() - started)
+    debt = standing.held(now)
+    findings = tuple(sorted(standing.of(now, debt, today or _today()), key=_order))
+    seconds = time.perf_counter() - started
+    return Report(findings, sum(now.records.values()), seconds, len(debt))
 
 
 def judged(snapshot: Snapshot, known: State | None, cache: Cache, tool: str) -> State:
@@ -66,17 +67,6 @@ def judged(snapshot: Snapshot, known: State | None, cache: Cache, tool: str) -> 
 
 _FEW = 10_000
 """Files up to which everything is read into memory at once."""
-
-
-def _standing(state: State, today: str) -> Iterable[Finding]:
-    for name in sorted({*state.rows, *state.waivers}):
-        findings = [Finding(*fields) for fields in state.rows.get(name, ())]
-        held = [waivers.Standing(*fields) for fields in state.waivers.get(name, ())]
-        yield from waivers.apply(findings, held, today)
-    for group in (state.paths.values(), state.pages.values(), [state.change]):
-        for some in group:
-            for fields in some:
-                yield Finding(*fields)
 
 
 def _order(finding: Finding) -> tuple[bool, str, int, str, str]:

@@ -13,8 +13,11 @@ from typing import TYPE_CHECKING, TypeVar
 from msgspec import DecodeError, Struct
 
 from registry_tool.records import canonical, kernel
+from registry_tool.records.baseline import PATH as BASELINE
+from registry_tool.records.baseline import Baseline
 from registry_tool.records.expressions import ExpressionError
 from registry_tool.records.fields import Part
+from registry_tool.records.layout import Layout
 from registry_tool.records.model import Model
 from registry_tool.records.record import Record
 from registry_tool.records.schema import schema_for
@@ -23,6 +26,7 @@ from registry_tool.rules.catalog import BY_ID, RULES
 from registry_tool.rules.layout import PathKind, kind_of, row_of
 from registry_tool.rules.model import Complaint, Finding, Rule
 from registry_tool.rules.views import (
+    BaselineView,
     Context,
     FileView,
     FolderView,
@@ -37,6 +41,7 @@ from registry_tool.rules.waivers import Standing
 if TYPE_CHECKING:
     from registry_tool.records.explain import Problem
 
+_ON_BASELINE = [(rule, rule.on_baseline) for rule in RULES if rule.on_baseline]
 _ON_FILE = [(rule, rule.on_file) for rule in RULES if rule.on_file]
 _ON_PATH = [(rule, rule.on_path) for rule in RULES if rule.on_path]
 _ON_PAGE = [(rule, rule.on_page) for rule in RULES if rule.on_page]
@@ -46,15 +51,25 @@ _ON_VERDICT = [(rule, rule.on_verdict) for rule in RULES if rule.on_verdict]
 
 View = TypeVar("View")
 
-_TYPES: Mapping[PathKind, type[Part]] = {"record": Record, "verdict": Verdict, "model": Model}
+_TYPES: Mapping[PathKind, type[Part]] = {
+    "record": Record,
+    "verdict": Verdict,
+    "model": Model,
+    "layout": Layout,
+    "baseline": Baseline,
+}
 
 
 class Judged(Struct):
-    """What the judgement of a row found; ``record`` if it could be decoded and fits its kernel."""
+    """What the judgement of a row found; ``record`` if it could be decoded and fits its kernel.
+
+    ``imported`` are the digests of record and artifact of a row that stands on an import.
+    """
 
     findings: list[Finding] = []
     waivers: list[Standing] = []
     record: Record | None = None
+    imported: list[str] | None = None
 
 
 class Site(Struct, frozen=True):
@@ -104,6 +119,11 @@ def judge_path(path: PathView) -> list[Finding]:
 def judge_file(file: FileView, row: str | None = None) -> list[Finding]:
     """Findings about the form of a file."""
     return list(_complaints(_ON_FILE, file, Site(file.path, row, {file.path: file.data})))
+
+
+def judge_baseline(view: BaselineView) -> list[Finding]:
+    """Findings about what the baseline says beside the imported rows."""
+    return list(_complaints(_ON_BASELINE, view, Site(BASELINE)))
 
 
 def judge_page(page: PageView) -> list[Finding]:
@@ -228,10 +248,21 @@ def _judge_record(
         spec = None
     view = RowView(path, row, record, context, spec, target, cited, newer, exists)
     judged.findings += _complaints(_ON_ROW, view, Site(path, row, files, record))
+    if record.verdict.kind == "imported":
+        judged.imported = _digests(record, cited)
     if record.waivers:
         judged.waivers = list(_standing(record, path, row, data))
     if spec is not None and target is not None:
         judged.record = record
+
+
+def _digests(record: Record, cited: VerdictView | None) -> list[str] | None:
+    # Imported here: most registries hold no import.
+    from registry_tool.baseline import digests
+
+    if not digests.is_debt(record):
+        return None
+    return [digests.of_record(record), "" if cited is None else cited.sha256]
 
 
 def _verify(what: Record | Subject | None) -> str:

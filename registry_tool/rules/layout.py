@@ -4,8 +4,22 @@ from __future__ import annotations
 
 from typing import Literal
 
+from registry_tool.records import baseline
+
+BASELINE = baseline.PATH
+
 PathKind = Literal[
-    "policy", "spec", "model", "record", "verdict", "log", "page", "generated", "other"
+    "policy",
+    "spec",
+    "model",
+    "layout",
+    "record",
+    "verdict",
+    "log",
+    "baseline",
+    "page",
+    "generated",
+    "other",
 ]
 
 _STREAMS = (".log", ".err")
@@ -20,10 +34,14 @@ def kind_of(path: str) -> PathKind:
         return "log" if path.endswith(_STREAMS) else "verdict"
     if path == "registry.yaml":
         return "policy"
+    if path == BASELINE:
+        return "baseline"
     if folder == "kernels" and len(below) == 1 and path.endswith(".yaml"):
         return "spec"
     if folder == "models" and len(below) == 1 and path.endswith(".json"):
         return "model"
+    if folder == "layouts" and len(below) in (1, 2) and path.endswith(".json"):
+        return "layout"
     in_details = folder == "details" and len(below) in (1, 2)
     if path == "supported_kernels.md" or (in_details and path.endswith(".md")):
         return "page"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 if TYPE_CHECKING:
     from registry_tool.rules.views import (
+        BaselineView,
         ChangeView,
         FileView,
         FolderView,
@@ -68,7 +69,8 @@ class Rule:
     """One thing that the gate refuses, and the functions that look for it.
 
     A rule may look at a path, a file, a row, a verdict, a row's folder of verdicts, a generated
-    page, or a change of the registry; the engine hands each function the view that it asks for.
+    page, the baseline, or a change of the registry; the engine hands each function the view that
+    it asks for. What is ``owed`` is no error of an imported row that the baseline holds.
     """
 
     id: str
@@ -78,21 +80,27 @@ class Rule:
     fix: str
     severity: Severity = "error"
     waivable: Waivable = "never"
+    owed: bool = False
     on_path: Callable[[PathView], Complaints] | None = None
     on_file: Callable[[FileView], Complaints] | None = None
     on_row: Callable[[RowView], Complaints] | None = None
     on_verdict: Callable[[VerdictView], Complaints] | None = None
     on_folder: Callable[[FolderView], Complaints] | None = None
     on_page: Callable[[PageView], Complaints] | None = None
+    on_baseline: Callable[[BaselineView], Complaints] | None = None
     on_change: Callable[[ChangeView], Complaints] | None = None
 
 
 class Report(NamedTuple):
-    """The answer of a check: what was found, over how many records, in how many seconds."""
+    """The answer of a check: what was found, over how many records, in how many seconds.
+
+    ``debt`` counts the records that are imported and in the baseline.
+    """
 
     findings: tuple[Finding, ...]
     records: int
     seconds: float
+    debt: int = 0
 
     @property
     def blocking(self) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import msgspec
@@ -26,11 +26,13 @@ from registry_tool.rules.views import Context
 from registry_tool.store.cache import Cache
 from registry_tool.store.registry import Registry
 from registry_tool.store.snapshot import Snapshot
-from registry_tool.tables import document, prose, render, schemas, shim
+from registry_tool.tables import document, inline, layout_files, prose, render, schemas, shim
 from registry_tool.tables.document import TableError
-from registry_tool.tables.render import MarkedPage, Page, Summary, WholeFile
+from registry_tool.tables.inline import Values
+from registry_tool.tables.render import MarkedPage, Page, ProsePage, RowsOf, Summary, WholeFile
 from registry_tool.tables.rows import Row, maker, ordered
 
+_VALUES = "values.json"
 _KEY_CELLS = ("shape", "dim", "template", "yes_no", "variant", "precision")
 
 Place = tuple[str, str]
@@ -79,6 +81,8 @@ class Pages:
         self._registry = Registry(around, context.policy, context.specs)
         self._cache = cache
         self._tool = tool
+        self._values: Values | None = None
+        self._layouts, self._unlaid = layout_files.read_apart(around)
 
     def update(
         self,
@@ -94,21 +98,66 @@ class Pages:
         """
         expected = dict(self._expected(held))
         self._forget(shown, expected)
-        redone = changed is None or render.INDEX in touched
+        self._values = self._values_of(source)
+        lagging = self._lagging(changed)
+        redone = changed is None or render.INDEX in touched | lagging
+        apart = touched | lagging
         for place, paths in expected.items():
             new = "/".join(place) not in shown.summaries
-            if changed is None or new or place in changed or not touched.isdisjoint(paths):
+            if changed is None or new or place in changed or not apart.isdisjoint(paths):
                 self._kernel(shown, place, source)
                 redone = True
         if redone:
-            self._index(shown, expected)
+            self._index(shown, expected, source)
         whole = self._whole_files()
         if changed is None or not touched.isdisjoint(whole):
             for path, page in whole.items():
                 self._page(shown, path, page)
         known = {render.INDEX, *whole, *(path for paths in expected.values() for path in paths)}
-        for path in touched - known:
+        for path in apart - known:
             self._stranger(shown, path)
+
+    def _values_of(self, source: Source) -> Values:
+        """What the inline values of pages are made of; records are read where one asks for them."""
+        read: dict[Place, list[Record] | None] = {}
+
+        def records_of(place: Place) -> list[Record] | None:
+            if place not in read:
+                entries = source.paths(place).items()
+                contents = source.read(entries).values() if entries else ()
+                found = [_decoded(data) for data in contents]
+                whole = [record for record in found if record is not None]
+                read[place] = whole if len(whole) == len(found) else None
+            return read[place]
+
+        return Values(self._registry.specs, self._registry.policy.targets, records_of)
+
+    def _lagging(self, changed: Collection[Place] | None) -> set[str]:
+        """The pages whose prose has a value of ``changed`` rows (None: all)."""
+        return {
+            path
+            for path, places in self._mentioned().items()
+            if places and (changed is None or not places.isdisjoint(changed))
+        }
+
+    def _mentioned(self) -> dict[str, set[Place]]:
+        """Every page of prose, and the places whose rows its values show."""
+        around = self._registry.snapshot
+        targets, specs = list(self._registry.policy.targets), list(self._registry.specs)
+        stamp = zlib.crc32(msgspec.json.encode((self._tool, targets, specs)))
+        kept = self._cache.load(_VALUES)
+        known = kept["pages"] if isinstance(kept, dict) and kept.get("key") == stamp else {}
+        oids = {path: around.oids[path] for path in around.oids if render.is_prose(path)}
+        unread = [path for path, oid in oids.items() if known.get(path, [None])[0] != oid]
+        for path, data in around.read_many(unread).items():
+            home = inline.home_of(path, specs, targets)
+            known[path] = [oids[path], sorted(inline.places(data, home, path))]
+        known = {path: known[path] for path in oids}
+        if unread or (kept is not None and kept.get("pages") != known):
+            self._cache.save(_VALUES, {"key": stamp, "pages": known})
+        return {
+            path: {(target, kernel) for target, kernel in some} for path, (_, some) in known.items()
+        }
 
     def _expected(self, held: Collection[Place]) -> Iterator[tuple[Place, tuple[str, str]]]:
         """Every place that has a page, as `render.by_page` sees it, with its page and JSON."""
@@ -160,7 +209,42 @@ class Pages:
         shown.summaries[name] = asdict(summary)
         keys = [at for at, column in enumerate(spec.columns) if column.cell in _KEY_CELLS]
         for path, page in pages.items():
+            if path in self._layouts or path in self._unlaid:
+                continue
+            if isinstance(page, MarkedPage):
+                page = replace(page, values=self._values)
             self._page(shown, path, page, keys)
+        self._own_page(shown, paths[0], lambda: {kernel: (spec, in_order)})
+
+    def _own_page(
+        self, shown: Shown, path: str, kernels: Callable[[], Mapping[str, RowsOf]]
+    ) -> bool:
+        """Judge a page by its layout, if it has one; whether it has."""
+        layout = self._layouts.get(path)
+        error: ToolError | None = self._unlaid.get(path)
+        if layout is not None:
+            try:
+                page = render.own_page(layout, kernels())
+            except ToolError as problem:
+                error = problem
+            else:
+                shared = min(len(table.columns) for table in layout.tables)
+                self._page(shown, path, replace(page, values=self._values), range(shared))
+        if error is not None:
+            complaint = Complaint(f"its page cannot be shown: {error.message}", line=1)
+            where = str(error.path or layout_files.file_of(path))
+            shown.pages[path] = [complain("KR004", complaint, where)]
+        return layout is not None or error is not None
+
+    def _kernels(self, source: Source) -> dict[str, RowsOf]:
+        """The rows of the target that the pages show, for the index."""
+        registry = self._registry
+        target = registry.first_target
+        kind = registry.policy.targets[target].kind
+        return {
+            kernel: (spec, ordered(self._rows((target, kernel), spec, kind, source) or []))
+            for kernel, spec in registry.specs.items()
+        }
 
     def _rows(self, place: Place, spec: KernelSpec, kind: str, source: Source) -> list[Row] | None:
         """The rows of a place; None if one of its records cannot be shown."""
@@ -199,13 +283,17 @@ class Pages:
             return {}
         return kept.rows if kept.key == key else {}
 
-    def _index(self, shown: Shown, expected: Iterable[Place]) -> None:
+    def _index(self, shown: Shown, expected: Iterable[Place], source: Source) -> None:
         shown.pages.pop(render.INDEX, None)
         if shown.unshown:
             return
+        if self._own_page(shown, render.INDEX, lambda: self._kernels(source)):
+            return
         summaries = [Summary(**shown.summaries["/".join(place)]) for place in expected]
         body = f"\n{render.index_table(summaries)}\n".encode()
-        page = MarkedPage(prose.index(render.INDEX_REGION), {render.INDEX_REGION: body})
+        page = MarkedPage(
+            prose.index(render.INDEX_REGION), {render.INDEX_REGION: body}, self._values
+        )
         self._page(shown, render.INDEX, page, (0, 1))
 
     def _whole_files(self) -> dict[str, Page]:
@@ -223,10 +311,17 @@ class Pages:
             shown.pages[path] = findings
 
     def _stranger(self, shown: Shown, path: str) -> None:
-        """Note a generated file that no kernel of the registry stands behind."""
+        """Judge the values of a page of prose, and note what no kernel stands behind."""
         shown.pages.pop(path, None)
         around = self._registry.snapshot
-        if path not in around.oids or not path.startswith("details/"):
+        if path not in around.oids:
+            return
+        if render.is_prose(path):
+            page = ProsePage(self._values)
+            findings = judge_page(page_view(path, around.read(path), page))
+            if findings:
+                shown.pages[path] = findings
+        if not path.startswith("details/"):
             return
         if kind_of(path) == "generated":
             complaint = Complaint("no kernel of this registry renders this file", line=1)
@@ -243,7 +338,8 @@ class Pages:
                 complaint = Complaint(
                     "no kernel of this registry renders this region", line=regions[0].start_line
                 )
-                shown.pages[path] = [complain("KR301", complaint, path)]
+                found = [complain("KR301", complaint, path)]
+                shown.pages[path] = [*found, *shown.pages.get(path, [])]
 
 
 def _decoded(data: bytes) -> Record | None:

@@ -8,9 +8,10 @@ from threading import Thread
 
 from registry_tool.rules import context as contexts
 from registry_tool.rules.against_base import judge_change
+from registry_tool.rules.catalog import RULES
 from registry_tool.rules.entries import Entries, Files, place_of
 from registry_tool.rules.judging import judge_file, judge_path, read_file
-from registry_tool.rules.layout import kind_of, row_of
+from registry_tool.rules.layout import BASELINE, kind_of, row_of
 from registry_tool.rules.model import Finding
 from registry_tool.rules.pages import Pages, Place, Shown, Source
 from registry_tool.rules.rows import judge_rows
@@ -50,8 +51,8 @@ def rejudge(
 
 
 def _changes_everything(path: str) -> bool:
-    # The names of models are read by every row that is used by one.
-    return kind_of(path) in ("policy", "spec", "model")
+    # The names of models are read by every row that is used by one, and a layout by its page.
+    return kind_of(path) in ("policy", "spec", "model", "layout")
 
 
 class _Work:
@@ -75,6 +76,7 @@ class _Work:
         self._strays: list[str] = []
         self._records: dict[Place, Files] = {}
         self.state = State(tool) if known is None else replace(known, change=[])
+        self.state.owed = [rule.id for rule in RULES if rule.owed]
         self.state.anchor, self.state.base = snapshot.anchor, snapshot.base
         self.state.deviations = deviations_of(snapshot.deviations)
 
@@ -103,6 +105,7 @@ class _Work:
         for row in rows:
             self.state.rows.pop(row, None)
             self.state.waivers.pop(row, None)
+            self.state.imported.pop(row, None)
         if wanted is None:
             self._sort(rows)
         self._count(rows)
@@ -111,6 +114,8 @@ class _Work:
             self._keep(self.state.rows, answer.row, answer.findings)
             if answer.waivers:
                 self.state.waivers[answer.row] = [list(waiver) for waiver in answer.waivers]
+            if answer.imported:
+                self.state.imported[answer.row] = answer.imported
 
     def _sort(self, rows: Mapping[str, Files]) -> None:
         """Keep the records by place, so that nobody looks through all entries for each."""
@@ -149,6 +154,8 @@ class _Work:
             lines = self._entries.apart_from_rows(self._touched)
             for path in self._touched:
                 self.state.paths.pop(path, None)
+        if self._touched is None or BASELINE in self._touched:
+            self._read_baseline(around)
         contents = around.read_many(
             [path for line in lines if (path := self._entries.path(line)) in around.oids]
         )
@@ -165,6 +172,15 @@ class _Work:
                 found.setdefault(path, []).extend(judge_file(file))
         for path, findings in found.items():
             self._keep(self.state.paths, path, list(dict.fromkeys(findings)))
+
+    def _read_baseline(self, around: Snapshot) -> None:
+        self.state.baseline, self.state.baseline_unread = None, False
+        if BASELINE in around.oids:
+            from registry_tool.rules.ledger import entries
+
+            found = entries(around.read(BASELINE))
+            self.state.baseline_unread = found is None
+            self.state.baseline = found
 
     def _file(self, path: str, data: bytes) -> FileView:
         if path not in self._problems:
@@ -208,7 +224,9 @@ class _Work:
             failing = {
                 row for row, some in self.state.rows.items() if any(f[1] == "error" for f in some)
             }
-            findings = judge_change(self._snapshot, self._context, failing)
+            findings = judge_change(
+                self._snapshot, self._context, failing, self.state.baseline, self.state.imported
+            )
             self.state.change = _fields(findings)
 
     @staticmethod

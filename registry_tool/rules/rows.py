@@ -25,12 +25,16 @@ _WORTH_A_PROCESS = 400
 
 
 class Answer(msgspec.Struct, frozen=True, array_like=True):
-    """What was found about a row; ``shown`` is how tables show it, None if they cannot."""
+    """What was found about a row; ``shown`` is how tables show it, None if they cannot.
+
+    ``imported`` are the digests of a row that stands on an import.
+    """
 
     row: str
     findings: list[Finding]
     waivers: list[Standing]
     shown: Row | None
+    imported: list[str] | None = None
 
 
 def judge_rows(
@@ -87,7 +91,7 @@ class _Judge:
             return Answer(row, findings, [], None)
         judged = judge_row(row, files, self._context, self._exists)
         shown = None if judged.record is None else self._shown(judged.record)
-        return Answer(row, judged.findings, judged.waivers, shown)
+        return Answer(row, judged.findings, judged.waivers, shown, judged.imported)
 
     def _exists(self, path: str) -> bool:
         return path in self._snapshot.oids

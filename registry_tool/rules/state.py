@@ -20,7 +20,17 @@ from registry_tool.store.git import Change
 
 NAME = "check-state.json"
 _PACKAGE = Path(__file__).resolve().parent.parent
-_READ_BY_RULES = ("", "kernels", "planning", "records", "rules", "store", "tables", "verifier")
+_READ_BY_RULES = (
+    "",
+    "baseline",
+    "kernels",
+    "planning",
+    "records",
+    "rules",
+    "store",
+    "tables",
+    "verifier",
+)
 
 FieldValues = list[Any]
 """A finding or a waiver, field by field."""
@@ -34,7 +44,10 @@ class State:
     ``records`` counts the rows by ``target/kernel``. ``rows`` holds findings by row and ``waivers``
     the rows' waivers, ``paths`` findings about other files, ``pages`` those about what generated
     files show, ``change`` those about the change from ``base``; what has no findings is in none of
-    them. ``summaries`` and ``unshown`` are what `pages.Shown` keeps.
+    them. ``summaries`` and ``unshown`` are what `pages.Shown` keeps. ``imported`` maps each row
+    that stands on an import to its digests, and ``baseline`` each row that baseline.json names to
+    the fields of its `EntryView`: None without such a file, ``baseline_unread`` if it is broken;
+    ``owed`` are the rules whose findings such a row owes.
     """
 
     tool: str
@@ -50,6 +63,10 @@ class State:
     change: list[FieldValues] = field(default_factory=list)
     summaries: dict[str, dict[str, Any]] = field(default_factory=dict)
     unshown: list[str] = field(default_factory=list)
+    imported: dict[str, list[str]] = field(default_factory=dict)
+    baseline: dict[str, list[Any]] | None = None
+    baseline_unread: bool = False
+    owed: list[str] = field(default_factory=list)
 
 
 def load(cache: Cache, tool: str) -> State | None:

@@ -1,4 +1,4 @@
-"""KR301-KR304: generated pages say what the rows say, and nobody wrote into them by hand."""
+"""KR301-KR306: generated pages say what the rows say, and nobody wrote into them by hand."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from registry_tool.rules.model import Complaint, Rule
 from registry_tool.rules.views import PageView
-from registry_tool.tables import document
+from registry_tool.tables import document, inline
 from registry_tool.tables.document import Region, TableError
 from registry_tool.tables.render import MarkedPage, Page, WholeFile
 
@@ -34,7 +34,7 @@ def _stale(page: PageView) -> Iterator[Complaint]:
         if wanted != page.existing:
             line, words = _difference(page.existing, wanted)
             yield Complaint(f"it is not what the rows render to: {words}", line=line)
-    else:
+    elif isinstance(page.generated, MarkedPage):
         for region in page.regions:
             wanted = page.generated.regions.get(region.name, region.text)
             if region.text != wanted and not region.edited:
@@ -67,9 +67,42 @@ def _broken(page: PageView) -> Iterator[Complaint]:
         return
     if [region.name for region in page.regions] != list(page.generated.regions):
         try:
-            page.generated.on(page.existing, page.path)
+            document.splice(page.existing, page.generated.regions, page.path)
         except TableError as error:
             yield Complaint(error.message, line=error.line, fix=error.fix)
+
+
+def _stale_value(page: PageView) -> Iterator[Complaint]:
+    checked, _ = _values(page)
+    for one in checked:
+        assert page.existing is not None
+        found = page.existing[one.marked.start : one.marked.stop]
+        if one.wanted is not None and found != one.wanted:
+            yield Complaint(
+                f"the figure {found.decode('utf-8', 'replace')!r} in prose is not what the rows "
+                f"say: `{one.marked.words}` is {one.wanted.decode()!r}",
+                line=one.marked.line,
+            )
+
+
+def _broken_value(page: PageView) -> Iterator[Complaint]:
+    _, problems = _values(page)
+    for problem in problems:
+        yield Complaint(problem.message, line=problem.line, fix=problem.fix)
+
+
+def _values(page: PageView) -> tuple[list[inline.Checked], list[inline.Problem]]:
+    """The values in the prose of a page, and what is wrong with those that cannot be made."""
+    made = page.generated
+    if page.existing is None or isinstance(made, WholeFile) or made.values is None:
+        return [], []
+    if not inline.mentions(page.existing):
+        return [], []
+    home = inline.home_of(page.path, made.values.specs, made.values.targets)
+    try:
+        return inline.check(page.existing, made.values, home, page.path)
+    except TableError:  # broken region markers: KR303 has said so
+        return [], []
 
 
 def _shown_twice(page: PageView) -> Iterator[Complaint]:
@@ -175,5 +208,23 @@ RULES = (
         "take the better figure.",
         fix=_RENDER,
         on_page=_shown_twice,
+    ),
+    Rule(
+        id="KR305",
+        title="stale value in prose",
+        summary="A figure in prose between `registry:value` comments is not what the rows say.",
+        rationale="A figure in a sentence is read like one in a table, and nobody looks for it "
+        "when a row is measured again.",
+        fix=f"{_RENDER} (and git add FILE)",
+        on_page=_stale_value,
+    ),
+    Rule(
+        id="KR306",
+        title="value in prose cannot be made",
+        summary="The comments around a figure in prose are unbalanced, nested or crossed, say no "
+        "selection, or select no row.",
+        rationale="A figure that is marked as generated and is not is trusted for nothing.",
+        fix="correct the comment; docs/guide.md, Figures in prose, has its words",
+        on_page=_broken_value,
     ),
 )

@@ -88,6 +88,7 @@ RULES = (
         "worth knowing; the note tells which.",
         fix='registry-tool note ROW "why", or VERIFY --force --herd LARGER',
         waivable="always",
+        owed=True,
         on_row=_target_or_reason,
     ),
     Rule(
@@ -98,6 +99,7 @@ RULES = (
         rationale="What a tiling does not cover is never written, often silently.",
         fix="registry-tool plan shows a legal tile and herd; registry-tool verify runs it",
         waivable="warnings",
+        owed=True,
         on_row=_constraints,
     ),
 )

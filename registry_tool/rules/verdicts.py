@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from msgspec import UNSET
 
 from registry_tool.records.keys import key_of
+from registry_tool.records.verdict import Verdict
 from registry_tool.rules.changes import (
     artifact_changed,
     loose_at_row,
@@ -83,6 +84,13 @@ def _artifact_in_its_folder(view: VerdictView) -> Iterator[Complaint]:
 
 def _passed(row: RowView) -> Iterator[Complaint]:
     link = row.record.verdict
+    if row.verdict is not None and _is_import(row, row.verdict.verdict):
+        reason = row.verdict.verdict.reason or "no reason"
+        yield Complaint(
+            f"the row was imported, and no run of it is known here: {link.status} ({reason})",
+            "/verdict/status",
+        )
+        return
     if link.status != "pass":
         yield Complaint(
             f"the row stands on a verdict with the status {link.status!r}", "/verdict/status"
@@ -116,6 +124,13 @@ def _passed(row: RowView) -> Iterator[Complaint]:
             _ARTIFACT,
             severity="warning",
         )
+
+
+def _is_import(row: RowView, verdict: Verdict) -> bool:
+    """Whether row and verdict agree that it is an import, and that it claims no pass."""
+    link = row.record.verdict
+    kinds, statuses = {link.kind, verdict.kind}, {link.status, verdict.status}
+    return kinds == {"imported"} and len(statuses) == 1 and "pass" not in statuses
 
 
 def _evidence_of_hardware(view: VerdictView) -> Iterator[Complaint]:
@@ -192,6 +207,7 @@ RULES = (
         "evidence, without one.",
         fix="VERIFY --force, or registry-tool retire ROW",
         waivable="imported",
+        owed=True,
         on_row=_passed,
     ),
     Rule(
@@ -201,6 +217,7 @@ RULES = (
         rationale="A looser gate proves less. No waiver and no changed tolerance makes a failing "
         "run pass.",
         fix="VERIFY --force, with the harness's own tolerances",
+        owed=True,
         on_row=gate_as_tight,
     ),
     Rule(
@@ -243,6 +260,7 @@ RULES = (
         rationale="Each datapath has its own rounding, and so its own error. Too good is as "
         "impossible as too bad: it means another path ran, or another number was written.",
         fix="look at the log; VERIFY --force",
+        owed=True,
         on_row=inside_band,
     ),
     Rule(
@@ -253,6 +271,7 @@ RULES = (
         rationale="Where the reference is smaller than atol, the element-wise test passes whatever "
         "the kernel writes.",
         fix="give the kernel's page a band (kernels/KERNEL.yaml), or a smaller atol",
+        owed=True,
         on_row=sees_zeros,
     ),
     Rule(

@@ -6,7 +6,7 @@ Structs instead of dataclasses, because thousands of them are made in a check.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec import UNSET, Struct
@@ -148,6 +148,41 @@ def fits(spec: KernelSpec, record: Record) -> bool:
     )
 
 
+class EntryView(Struct, frozen=True, array_like=True):
+    """What the baseline says of a row: digests of record and artifact, and the entry's line."""
+
+    record: str
+    artifact: str
+    line: int
+
+
+class BaselineView(Struct, frozen=True):
+    """The baseline of a state beside its imported rows.
+
+    ``entries`` are the baseline's, by row; ``imported`` maps each row that stands on an import to
+    the digests of its record and artifact; ``unread`` are rows with a file that cannot be read, of
+    which nobody knows.
+    """
+
+    entries: Mapping[str, EntryView]
+    imported: Mapping[str, Sequence[str]]
+    unread: Collection[str]
+
+
+class LedgerView(Struct, frozen=True):
+    """A change of the baseline, or of the rows beside it.
+
+    ``before`` are the digests by row that stood in it last, None if there never was one;
+    ``entries`` are those of now. ``added`` says whether this change adds a row's record, and
+    ``returned`` are the imported rows that it puts where none, or a verdict, was.
+    """
+
+    before: Mapping[str, Sequence[str]] | None
+    entries: Mapping[str, EntryView]
+    added: Callable[[str], bool]
+    returned: Mapping[str, str]
+
+
 class ChangeView(Struct, frozen=True):
     """What differs from the commit that this state goes on from; everything else is asked for.
 
@@ -155,7 +190,7 @@ class ChangeView(Struct, frozen=True):
     row of the state cites the run of a file (row, file name), ``is_original`` whether a blob is
     the one that a path was committed with at first. ``rows_of`` are the records of a kernel, and
     ``fail_before`` those that pass now and would not have passed with the base's pages and policy,
-    each with the complaint.
+    each with the complaint. ``ledger`` is there if the baseline, or a row beside it, changed.
     """
 
     changes: Sequence[Change]
@@ -165,6 +200,7 @@ class ChangeView(Struct, frozen=True):
     is_original: Callable[[str, str], bool]
     rows_of: Callable[[str], Sequence[Record]]
     fail_before: Callable[[str], Sequence[tuple[str, str]]]
+    ledger: LedgerView | None = None
 
 
 class PageView(Struct, frozen=True):

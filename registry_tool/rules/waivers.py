@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from registry_tool.rules.model import Finding, Severity, Waivable
@@ -34,25 +34,35 @@ class Standing(NamedTuple):
         }.get(self.waivable or "never", False)
 
 
-def apply(findings: Sequence[Finding], waivers: Sequence[Standing], today: str) -> list[Finding]:
-    """What stands of one row's findings on ``today`` (YYYY-MM-DD), and what its waivers add."""
+def apply(
+    findings: Sequence[Finding],
+    waivers: Sequence[Standing],
+    today: str,
+    owed: Collection[str] = (),
+) -> list[Finding]:
+    """What stands of one row's findings on ``today`` (YYYY-MM-DD), and what its waivers add.
+
+    Findings of the rules in ``owed`` are the row's debt: they are no findings, but a waiver of one
+    that has expired is.
+    """
     holding = [waiver for waiver in waivers if waiver.expires >= today]
     kept = [one for one in findings if not any(waiver.covers(one) for waiver in holding)]
+    about = []
     for waiver in waivers:
         if waiver.waivable is None:
-            kept.append(_about(waiver, "error", f"there is no rule {waiver.rule} to waive"))
+            about.append(_about(waiver, "error", f"there is no rule {waiver.rule} to waive"))
         elif waiver.waivable == "never":
-            kept.append(_about(waiver, "error", f"{waiver.rule} cannot be waived"))
+            about.append(_about(waiver, "error", f"{waiver.rule} cannot be waived"))
         elif waiver.expires < today:
             needed = any(waiver.covers(one) for one in kept)
-            kept.append(
+            about.append(
                 _about(
                     waiver,
                     "error" if needed else "warning",
                     f"the waiver of {waiver.rule} ended on {waiver.expires}",
                 )
             )
-    return kept
+    return [*(one for one in kept if one.rule not in owed), *about]
 
 
 def _about(waiver: Standing, severity: Severity, message: str) -> Finding:

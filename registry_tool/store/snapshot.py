@@ -24,11 +24,14 @@ Kind = Literal["worktree", "index", "revision"]
 
 OWN = (
     "registry.yaml",
+    "baseline.json",
+    "README.md",
     "kernels",
     "models",
     "records",
     "verdicts",
     "schemas",
+    "layouts",
     "details",
     "supported_kernels.md",
     "registry_lookup.py",

@@ -7,12 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from registry_tool.records.layout import Layout
 from registry_tool.records.record import Record
 from registry_tool.records.spec import KernelSpec
 from registry_tool.store.registry import Registry
 from registry_tool.tables import document, render
+from registry_tool.tables.cells import row
 from registry_tool.tables.columns import texts
 from registry_tool.tables.document import TableError
+from registry_tool.tables.layout import Kernel, assembled, cell_source
+from registry_tool.tables.layout_files import layouts_of
 from registry_tool.tables.read import TableRead, read_tables
 from registry_tool.tables.rows import maker
 
@@ -44,10 +48,11 @@ def require_reads_back(registry: Registry, rendered: Mapping[str, bytes]) -> Non
             inside = [
                 shown(table) for table in tables if region.start_line < table.line < region.end_line
             ]
-            if inside != [expected]:
+            wanted = expected.get(region.name, [])
+            if inside != [wanted]:
                 raise TableError(
                     f"region {region.name!r} would not be shown on GitHub as the records say: "
-                    + _difference(inside, expected),
+                    + _difference(inside, wanted),
                     path=path,
                     line=region.start_line,
                     fix="move the markers to a place where a table can stand, at the left margin "
@@ -55,20 +60,53 @@ def require_reads_back(registry: Registry, rendered: Mapping[str, bytes]) -> Non
                 )
 
 
-def _expected(registry: Registry) -> dict[str, Shown]:
-    found: dict[str, Shown] = {}
+def _expected(registry: Registry) -> dict[str, dict[str, Shown]]:
+    """What each region of each page should show, by path and name."""
+    found: dict[str, dict[str, Shown]] = {}
     by_page: dict[tuple[str, str], list[Record]] = {}
-    for row, record in registry.records.items():
-        by_page.setdefault((row.target, row.kernel), []).append(record)
+    for name, record in registry.records.items():
+        by_page.setdefault((name.target, name.kernel), []).append(record)
     index: Shown = [list(render.INDEX_TITLES)]
     made = render.rows_of(registry, registry.records)
+    layouts = layouts_of(registry)
+    kernels: dict[str, Kernel] = {}
     for target, spec, in_order in render.by_page(registry, made):
         records = by_page.get((target, spec.kernel), [])
         kind = registry.target(target).kind
         path = render.page_path(registry, target, spec.kernel, "md")
-        found[path] = project(spec, kind, records)
+        own = Kernel(spec, in_order)
+        if path in layouts:
+            found[path] = project_layout(layouts[path], {spec.kernel: own})
+        else:
+            found[path] = {render.SHAPES_REGION: project(spec, kind, records)}
+        if target == registry.first_target:
+            kernels[spec.kernel] = own
         index.append(render.summary(registry, target, spec, in_order).texts)
-    return {**found, render.INDEX: index}
+    if render.INDEX in layouts:
+        found[render.INDEX] = project_layout(layouts[render.INDEX], kernels)
+    else:
+        found[render.INDEX] = {render.INDEX_REGION: index}
+    return found
+
+
+def project_layout(found: Layout, kernels: Mapping[str, Kernel]) -> dict[str, Shown]:
+    """Headings and rows of each region of a page in columns of its own, as displayed.
+
+    Each cell is read by itself, so that none can lean on its neighbours.
+    """
+    shown_by_region = {}
+    for table in found.tables:
+        made = assembled(table, kernels)
+        cells = [made.titles, *made.cells]
+        flat = iter(_displayed([cell for line in cells for cell in line]))
+        shown_by_region[table.region] = [[next(flat) for _ in line] for line in cells]
+    return shown_by_region
+
+
+def _displayed(sources: list[str]) -> list[str]:
+    lines = "".join(f"{row([cell_source(source)])}\n" for source in sources)
+    [table] = read_tables(f"| cell |\n|---|\n{lines}".encode()) if sources else []
+    return [cells[0] for cells in table.rows]
 
 
 def _difference(inside: list[Shown], expected: Shown) -> str:

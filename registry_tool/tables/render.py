@@ -6,21 +6,28 @@ On the hot path: no Markdown parser here. What is written can be read back by `t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from registry_tool.records.keys import RowId
 from registry_tool.records.record import Record
 from registry_tool.records.spec import KernelSpec
 from registry_tool.store.registry import Registry
-from registry_tool.tables import details, document, prose, schemas, shim
+from registry_tool.tables import details, document, inline, prose, schemas, shim
 from registry_tool.tables.cells import escape, link, row
 from registry_tool.tables.columns import EMULATED, NOTHING, UNITS, speed_text
 from registry_tool.tables.document import TableError
+from registry_tool.tables.inline import Values
+from registry_tool.tables.layout_files import layouts_of
 from registry_tool.tables.rows import Row, maker, ordered, row_line, rows
+
+if TYPE_CHECKING:
+    from registry_tool.records.layout import Layout
 
 __all__ = ["row_line", "rows"]
 
 INDEX = "supported_kernels.md"
+README = "README.md"
 INDEX_REGION = "kernels"
 SHAPES_REGION = "shapes"
 SHIM = "registry_lookup.py"
@@ -43,17 +50,41 @@ class WholeFile:
 
 @dataclass(frozen=True)
 class MarkedPage:
-    """A page of prose with generated regions; ``template`` is what a new page starts from."""
+    """A page of prose with generated regions; ``template`` is what a new page starts from.
+
+    ``values`` are what the inline values in its prose show, None to leave them alone.
+    """
 
     template: bytes
     regions: Mapping[str, bytes]
+    values: Values | None = field(default=None, compare=False)
 
     def on(self, existing: bytes | None, path: str) -> bytes:
         """The new content, in place of ``existing``; raises TableError for broken markers."""
-        return document.splice(self.template if existing is None else existing, self.regions, path)
+        before = self.template if existing is None else existing
+        return _with_values(document.splice(before, self.regions, path), self.values, path)
 
 
-Page = WholeFile | MarkedPage
+@dataclass(frozen=True)
+class ProsePage:
+    """A page without generated regions that has inline values; it is never made anew."""
+
+    values: Values | None = field(compare=False)
+
+    def on(self, existing: bytes | None, path: str) -> bytes | None:
+        """The new content, in place of ``existing``; raises TableError for broken markers."""
+        return None if existing is None else _with_values(existing, self.values, path)
+
+
+Page = WholeFile | MarkedPage | ProsePage
+RowsOf = tuple[KernelSpec, Sequence[Row]]
+"""A kernel and its rows, in the order of the kernel."""
+
+
+def _with_values(data: bytes, values: Values | None, path: str) -> bytes:
+    if values is None or not inline.mentions(data):
+        return data
+    return inline.splice(data, values, inline.home_of(path, values.specs, values.targets), path)
 
 
 @dataclass(frozen=True)
@@ -156,18 +187,72 @@ def rows_of(registry: Registry, records: Mapping[RowId, Record]) -> dict[RowId, 
 
 
 def pages(registry: Registry, records: Mapping[RowId, Record]) -> dict[str, Page]:
-    """Every generated file of the registry, by path."""
-    return pages_of_rows(registry, rows_of(registry, records))
+    """Every generated file of the registry, and every page with values, by path."""
+    values = values_of(registry, records)
+    found = pages_of_rows(registry, rows_of(registry, records))
+    for path in pages_with_values(registry):
+        page = found.setdefault(path, ProsePage(values))
+        if isinstance(page, MarkedPage):
+            found[path] = replace(page, values=values)
+    return found
+
+
+def values_of(registry: Registry, records: Mapping[RowId, Record]) -> Values:
+    """What inline values show of ``records``."""
+    by_place: dict[inline.Place, list[Record]] = {}
+    for name, record in records.items():
+        by_place.setdefault((name.target, name.kernel), []).append(record)
+    return Values(registry.specs, registry.policy.targets, lambda place: by_place.get(place, []))
+
+
+def pages_with_values(registry: Registry) -> list[str]:
+    """The pages of prose that hold inline values, the README in the registry's folder included."""
+    return [path for path, data in prose_pages(registry).items() if inline.mentions(data)]
+
+
+def prose_pages(registry: Registry) -> dict[str, bytes]:
+    """Every page that may hold inline values, by path."""
+    snapshot = registry.snapshot
+    found = snapshot.read_many(filter(is_prose, snapshot.oids))
+    readme = snapshot.root / README
+    # A folder that holds other things than the registry has a README all the same.
+    if snapshot.kind == "worktree" and README not in found and readme.is_file():
+        found[README] = readme.read_bytes()
+    return found
+
+
+def is_prose(path: str) -> bool:
+    """Whether a file of this name may hold inline values."""
+    if path in (INDEX, README):
+        return True
+    return path.startswith("details/") and path.endswith(".md") and path.count("/") <= 2
 
 
 def pages_of_rows(registry: Registry, made: Mapping[RowId, Row]) -> dict[str, Page]:
     """Every generated file of the registry, from rows that are made already."""
     found: dict[str, Page] = {}
     summaries = []
+    layouts = layouts_of(registry)
+    kernels: dict[str, RowsOf] = {}
     for target, spec, in_order in by_page(registry, made):
         found |= kernel_pages(registry, target, spec, in_order)
+        path = page_path(registry, target, spec.kernel, "md")
+        if path in layouts:
+            found[path] = own_page(layouts[path], {spec.kernel: (spec, in_order)})
+        if target == registry.first_target:
+            kernels[spec.kernel] = (spec, in_order)
         summaries.append(summary(registry, target, spec, in_order))
-    return {**found, INDEX: index_page(summaries), **fixed_files()}
+    index = own_page(layouts[INDEX], kernels) if INDEX in layouts else index_page(summaries)
+    return {**found, INDEX: index, **fixed_files()}
+
+
+def own_page(found: Layout, kernels: Mapping[str, RowsOf]) -> MarkedPage:
+    """A page in columns of its own; raises RegistryError for a layout that does not fit."""
+    # Imported here: most registries have no such page.
+    from registry_tool.tables import layout
+
+    rows_of_each = {name: layout.Kernel(spec, made) for name, (spec, made) in kernels.items()}
+    return MarkedPage(layout.blank(found), layout.page(found, rows_of_each))
 
 
 def index_page(summaries: Iterable[Summary]) -> MarkedPage:
@@ -246,7 +331,7 @@ def stale(generated: Mapping[str, Page], existing: Mapping[str, bytes]) -> dict[
     for path, page in generated.items():
         before = existing.get(path)
         after = page.on(before, path)
-        if after != before:
+        if after is not None and after != before:
             found[path] = after
     return found
 

@@ -21,8 +21,35 @@ from registry_tool.tables.document import TableError
 
 ANY_TIER = "any"
 ONLY_METHOD = "default"
+_GOOD = ("✅", "✔", "✓", "☑")
 
 SortKey = tuple[int | float | str, ...]
+
+
+class Facts(Struct, frozen=True, array_like=True):
+    """What a page in columns of its own may show of one record besides; see `layout`.
+
+    ``status`` is the text of the status column, and ``failed`` says that a run disproved the row.
+    An ``imported`` row stands on what a page claimed, ``claim`` is the mark that it had there, and
+    ``doubted`` says that no page called it good. ``inherited`` names the fields that nobody
+    measured for this row.
+    """
+
+    tile: dict[str, int]
+    mean_rel_L1: float | None
+    max_abs: float | None
+    max_rel: float | None
+    latency_us: float | None
+    gflops: float | None
+    gbps: float | None
+    spread: float | None
+    status: str
+    imported: bool
+    claim: str | None
+    doubted: bool
+    waived: bool
+    failed: bool
+    inherited: tuple[str, ...]
 
 
 class Row(Struct, frozen=True, array_like=True):
@@ -40,6 +67,7 @@ class Row(Struct, frozen=True, array_like=True):
     notes: tuple[str, ...]
     passed: bool
     clean: bool
+    facts: Facts
 
 
 def maker(spec: KernelSpec, target_kind: str) -> Callable[[Record], Row]:
@@ -118,6 +146,32 @@ def _row(
         # The diagnosis of a model measures no configuration that could be looked up.
         passed=record.verdict.status == "pass" and record.verdict.kind != "diagnosis",
         clean=columns.is_clean(record),
+        facts=_facts(spec, target_kind, record),
+    )
+
+
+def _facts(spec: KernelSpec, target_kind: str, record: Record) -> Facts:
+    speed = record.performance if target_kind == "hardware" else None
+    said = record.provenance
+    # A latency that was computed from a throughput is no measurement to show.
+    computed = said.get("performance.latency_us", "").startswith("computed")
+    marks = said.get("status", "") if record.verdict.kind == "imported" else ""
+    return Facts(
+        tile=record.tile,
+        mean_rel_L1=record.mean_rel_L1,
+        max_abs=record.max_abs,
+        max_rel=record.max_rel,
+        latency_us=speed.latency_us if speed and not computed else None,
+        gflops=speed.gflops if speed else None,
+        gbps=speed.gbps if speed else None,
+        spread=speed.spread if speed else None,
+        status=columns.CELLS["status"](record, spec, target_kind, None),
+        imported=record.verdict.kind == "imported",
+        claim=marks.split()[0] if marks else None,
+        doubted=bool(marks) and not any(mark in marks for mark in _GOOD),
+        waived=bool(record.waivers),
+        failed=record.verdict.status not in ("pass", "unverified"),
+        inherited=tuple(name for name, text in said.items() if text.startswith("inherited")),
     )
 
 

@@ -6,14 +6,24 @@ from pathlib import Path
 import pytest
 
 from registry_tool.cli import main
+from tests.tables import samples
 from tests.tables.samples import attention_records, gemm_records, write_registry
 
 GEMM = "GEMM_bf16_in_bf16_out"
+IMPORTED = samples.record(
+    samples.GEMM,
+    (64, 64, 64),
+    "drain",
+    37.0,
+    kind="imported",
+    status="unverified",
+    notes=["Sweep status was NUMFAIL on one element."],
+)
 
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    records = [*gemm_records(), *attention_records(), *gemm_records("npu2-emu")]
+    records = [*gemm_records(), *attention_records(), *gemm_records("npu2-emu"), IMPORTED]
     return write_registry(tmp_path, records)
 
 
@@ -83,6 +93,7 @@ def test_a_registrys_own_kernel(root: Path, capsys: pytest.CaptureFixture[str]) 
         ([GEMM, "2048x8192x2048", "--variant", "direct", "--precision", "high"], "tier 'low'"),
         (["Attention_toy", "512x512x64x64x2x2x1", "--precision", "high"], "has none"),
         ([GEMM, "1x2x3", "--target", "npu9"], "unknown target 'npu9'"),
+        ([GEMM, "64x64x64", "--strict", "very"], "one of any, sound, verified"),
     ],
 )
 def test_wrong_use_exits_2(
@@ -99,3 +110,30 @@ def test_it_answers_from_the_records_and_not_from_what_was_rendered(
     (root / "details" / f"{GEMM}.json").write_text("{}")
     assert lookup(root, GEMM, "512x512x512") == 0
     assert "1703.4" in capsys.readouterr().out
+
+
+def test_an_imported_row_says_that_it_is_not_verified(
+    root: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert lookup(root, GEMM, "64x64x64") == 0
+    assert capsys.readouterr().out.splitlines()[-3:] == [
+        "verified     false",
+        "source       imported",
+        "caveats      failing",
+    ]
+    assert lookup(root, GEMM, "64x64x64", "--format", "json") == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert (answer["verified"], answer["source"]) == (False, "imported")
+    assert answer["caveats"] == ["failing"]
+
+
+@pytest.mark.parametrize("policy", [[], ["verified"], ["sound"]])
+def test_strict_refuses_an_imported_row_and_says_what_to_run(
+    root: Path, policy: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert lookup(root, GEMM, "64x64x64", "--strict", *policy) == 1
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert "imported" in captured.err
+    assert "next: registry-tool verify --target npu2" in captured.err
+    assert lookup(root, GEMM, "512x512x512", "--strict", *policy) == 0

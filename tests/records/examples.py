@@ -11,6 +11,13 @@ from msgspec import UNSET
 
 from registry_tool.records import fields
 from registry_tool.records.fields import Part
+from registry_tool.records.layout import (
+    CellLayout,
+    ColumnLayout,
+    Layout,
+    LineLayout,
+    TableLayout,
+)
 from registry_tool.records.model import Model, Need, Uncovered
 from registry_tool.records.record import Performance, Record, Use, VerdictLink, Waiver
 from registry_tool.records.verdict import (
@@ -138,6 +145,36 @@ MODEL = Model(
     ],
     uncovered=[Uncovered(phase="decode", site="attention", reason="no page")],
     notes=["batch 1"],
+)
+
+LAYOUT = Layout(
+    page="details/GEMM_bf16_in_bf16_out.md",
+    tables=[
+        TableLayout(
+            region="shapes",
+            lines_of="row",
+            kernel="GEMM_bf16_in_bf16_out",
+            variants=["drain"],
+            new_lines=True,
+            columns=[
+                ColumnLayout(title="M×K×N", cell="{M}×{K}×{N}", rule=":--"),
+                ColumnLayout(title="GFLOP/s", cell="{gflops:.0f}", bold="column"),
+                ColumnLayout(title="Status", cell="{status} {used_by}"),
+            ],
+            lines=[
+                LineLayout(
+                    row="2048x2048x256+drain",
+                    cells={
+                        "Status": CellLayout(
+                            text="{status} K/V proj (thin N)",
+                            of={"gflops": 4112.0},
+                            used_by=["Llama-3.2-1B prefill K/V"],
+                        )
+                    },
+                )
+            ],
+        )
+    ],
 )
 
 POLICY: dict[str, Any] = {

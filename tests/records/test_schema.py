@@ -14,6 +14,7 @@ from jsonschema import Draft202012Validator
 
 from registry_tool.records import catalog, schema
 from registry_tool.records.fields import Part
+from registry_tool.records.layout import Layout
 from registry_tool.records.model import Model
 from registry_tool.records.record import Record
 from registry_tool.records.verdict import Verdict
@@ -25,12 +26,22 @@ every_schema = pytest.mark.parametrize("name", schema.TYPES)
 
 Document = dict[str, Any]
 
+BASELINE: Document = {
+    "$schema": "schemas/baseline-1.schema.json",
+    "schema_version": 1,
+    "rows": [
+        {"row": "npu2/GEMV_bf16/64x64+fused-cast", "record": "0a" * 32, "artifact": "f1" * 32}
+    ],
+}
+
 GOOD: dict[str, Callable[[], Document]] = {
     "record-1": lambda: examples.plain(examples.RECORD),
     "verdict-1": lambda: examples.plain(examples.VERDICT),
     "model-1": lambda: examples.plain(examples.MODEL),
     "kernel-1": lambda: examples.plain(catalog.built_in()["GEMM_bf16_in_bf16_out"]),
     "registry-1": lambda: copy.deepcopy(examples.POLICY),
+    "baseline-1": lambda: copy.deepcopy(BASELINE),
+    "layout-1": lambda: examples.plain(examples.LAYOUT),
 }
 
 
@@ -129,6 +140,7 @@ GOOD_CHANGES: dict[str, list[Callable[[Document], None]]] = {
         _with("outputs", []),
         _with("sources", {}),
     ],
+    "baseline-1": [_without("$schema"), _with("rows", []), _with("rows/0/row", "a/B_c/1x2")],
     "model-1": [_with("needs", []), _with("needs/0/precision", None), _with("notes", [])],
     "kernel-1": [
         _with("variants", {}),
@@ -143,6 +155,19 @@ GOOD_CHANGES: dict[str, list[Callable[[Document], None]]] = {
         _without("signing"),
         _without("targets/npu2/jobs"),
         _with("targets/npu2/harness_root", None),
+    ],
+    "layout-1": [
+        _without("$schema"),
+        _with("$schema", "../../schemas/layout-1.schema.json"),
+        _without("tables/0/columns/0/bold"),
+        _with("tables/0/columns/0/rule", ":-:"),
+        _with("tables/0/lines", []),
+        _with("tables/0/lines/0/row", None),
+        _without("tables/0/lines/0/cells"),
+        _with("tables/0/lines/0/cells/Status/text", ""),
+        _with("tables/0/lines/0/cells/Status/of", {"gflops": 4276, "variant": "drain"}),
+        _with("tables/0/lines/0/cells/Status/of/gflops", None),
+        _with("tables/0/kernel", None),
     ],
 }
 
@@ -229,6 +254,20 @@ BAD_CHANGES: dict[str, list[Callable[[Document], None]]] = {
         _with("environment/toolchain", None),
         _with("sources", {"a": "b"}),
     ],
+    "baseline-1": [
+        _without("rows"),
+        _with("rows", {}),
+        _with("schema_version", 2),
+        _with("rows/0/row", "a/b"),
+        _with("rows/0/row", "a/b/c/d"),
+        _with("rows/0/row", "a/../c"),
+        _with("rows/0/row", "a/b/c\n"),
+        _with("rows/0/record", "0" * 63),
+        _with("rows/0/artifact", None),
+        _without("rows/0/artifact"),
+        _with("rows/0/note", "mine"),
+        _with("note", "mine"),
+    ],
     "model-1": [
         _without("seq"),
         _with("seq", 0),
@@ -267,6 +306,22 @@ BAD_CHANGES: dict[str, list[Callable[[Document], None]]] = {
         _with("targets/npu2/jobs", 0),
         _with("signing", "on"),
         _with("policy", {}),
+    ],
+    "layout-1": [
+        _without("page"),
+        _with("tables", []),
+        _with("tables/0/columns", []),
+        _with("tables/0/region", "two words"),
+        _with("tables/0/lines_of", "cell"),
+        _with("tables/0/new_lines", 1),
+        _with("tables/0/columns/0/rule", "=="),
+        _with("tables/0/columns/0/rule", "---\n"),
+        _with("tables/0/columns/0/bold", "best"),
+        _with("tables/0/columns/0/cell", "two\nlines"),
+        _with("tables/0/lines/0/row", ""),
+        _with("tables/0/lines/0/cells/Status", "text"),
+        _with("tables/0/lines/0/cells/Status/of", {"gflops": [1]}),
+        _with("tables/0/lines/0/cells/Status/used_by", "Toy"),
     ],
 }
 
@@ -345,7 +400,7 @@ def test_schemas_avoid_what_validators_read_differently(name: str) -> None:
         assert "\\w" not in pattern
 
 
-@pytest.mark.parametrize("type_", [Record, Verdict, Model])
+@pytest.mark.parametrize("type_", [Record, Verdict, Model, Layout])
 def test_a_file_points_editors_to_its_schema(type_: type[Part]) -> None:
     name = next(name for name, known in schema.TYPES.items() if known is type_)
     document = GOOD[name]()

@@ -1,0 +1,68 @@
+"""What an import would write, change and leave alone; it reads a registry and writes nothing."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from msgspec.structs import asdict
+
+from registry_tool.adoption.imported import Made, Refused
+from registry_tool.adoption.model import PLACES, Adoption
+from registry_tool.records.keys import RowId
+from registry_tool.records.record import Record
+
+Fate = Literal["new", "same", "changed", "verified"]
+# What differs between two imports of one and the same thing.
+_OF_THE_RUN = ("verdict", "used_by", "notes", "waivers", "provenance")
+
+
+@dataclass(frozen=True)
+class Step:
+    """One row: ``fate`` is `verified` where a run of this registry stands behind the row there."""
+
+    made: Made
+    fate: Fate
+    differs: tuple[str, ...] = ()
+
+
+def steps(made: Sequence[Made], there: Mapping[RowId, Record]) -> list[Step]:
+    """What becomes of each row, given the records that are there already."""
+    return [_step(one, there.get(one.row)) for one in made]
+
+
+def _step(made: Made, before: Record | None) -> Step:
+    if before is None:
+        return Step(made, "new")
+    ours, theirs = asdict(made.record), asdict(before)
+    differs = tuple(name for name in ours if name not in _OF_THE_RUN and ours[name] != theirs[name])
+    if before.verdict.kind != "imported":
+        return Step(made, "verified", differs)
+    return Step(made, "changed" if differs else "same", differs)
+
+
+def gone(made: Sequence[Made], there: Mapping[RowId, Record], target: str) -> list[RowId]:
+    """Imported rows of the target that the folder no longer has."""
+    kept = {one.row for one in made}
+    return [
+        row
+        for row, record in there.items()
+        if row.target == target and record.verdict.kind == "imported" and row not in kept
+    ]
+
+
+def counts(
+    adoption: Adoption, made: Sequence[Made], refused: Sequence[Refused]
+) -> dict[str, object]:
+    """How much was read, and what of it makes records."""
+    return {
+        "total": len(adoption.rows),
+        "imported": len(made),
+        "not_imported": len(refused),
+        "by_kernel": dict(sorted(Counter(one.kernel for one in adoption.rows).items())),
+        "by_place": {place: sum(bool(one.of(place)) for one in adoption.rows) for place in PLACES},
+        "lines": sum(claim.kind == "row" for claim in adoption.claims),
+        "sweep_lines": sum(claim.kind == "sweep" for claim in adoption.claims),
+    }

@@ -1,0 +1,426 @@
+"""Figures in the prose of a registry: which a record can show, and which its rows contradict.
+
+Precision before recall: a sentence that may speak of something else than rows (another tile, a
+failed run, another project's kernel, a part of the rows that its words do not name) is left alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from registry_tool.adoption.model import Adoption
+from registry_tool.adoption.prose_figures import Figure, figures
+from registry_tool.adoption.prose_rows import Known, Span, known
+from registry_tool.adoption.prose_scope import Scope, Scopes, is_near
+from registry_tool.adoption.prose_text import Sentence, sentences
+from registry_tool.records.record import Record
+from registry_tool.records.spec import KernelSpec
+from registry_tool.tables import inline
+from registry_tool.tables.columns import error_text, speed_text
+from registry_tool.tables.selector import MOST_DIGITS, Selector, SelectorError
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a figure stands: byte offsets into ``file``, and the line, from 1."""
+
+    file: str
+    line: int
+    start: int
+    stop: int
+    text: str
+
+    @property
+    def where(self) -> str:
+        """``file:line``."""
+        return f"{self.file}:{self.line}"
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """A figure that an inline value would show, digit by digit.
+
+    ``in_code`` says that it stands in a code span, where a marker would be text: the span has to
+    end before it.
+    """
+
+    place: Place
+    selector: Selector
+    in_code: bool
+
+    @property
+    def marked(self) -> str:
+        """What to write in place of the figure."""
+        shown = self.place.text
+        return f"<!-- registry:value {self.selector} -->{shown}<!-- /registry:value -->"
+
+
+@dataclass(frozen=True)
+class Contradiction:
+    """A figure that the rows contradict: what it claims, and what they say.
+
+    ``kind`` is `value`, `bound`, `range`, `every`, `best`, `worst` or `count`; ``rows`` are names
+    of rows that show it. ``sentence`` is the sentence without emphasis.
+    """
+
+    place: Place
+    kind: str
+    kernel: str
+    field: str
+    message: str
+    rows: tuple[str, ...]
+    sentence: str
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What was found in prose; ``looked_at`` counts the figures that are about rows."""
+
+    proposals: tuple[Proposal, ...]
+    contradictions: tuple[Contradiction, ...]
+    looked_at: int
+
+
+def propose(
+    pages: Mapping[str, bytes],
+    source: Adoption | Iterable[Record],
+    specs: Mapping[str, KernelSpec],
+) -> Reading:
+    """Read the prose of ``pages`` (path in the registry to bytes) against the rows of ``source``.
+
+    Nothing is written. Pages that are not UTF-8 are read with replacement characters.
+    """
+    scopes = Scopes(known(source, specs), specs)
+    proposals: list[Proposal] = []
+    contradictions: list[Contradiction] = []
+    looked_at = 0
+    for path, data in pages.items():
+        page = _Page(path, data)
+        for sentence in sentences(page.text, tables=path.rpartition("/")[2] == "README.md"):
+            for figure in figures(sentence):
+                scope = scopes.of(path, page.text, sentence, figure)
+                if scope is None:
+                    continue
+                looked_at += 1
+                place = page.place(sentence, figure.start, figure.stop)
+                found = _contradiction(place, sentence, figure, scope)
+                if found is not None:
+                    contradictions.append(found)
+                    continue
+                for part, functions in _parts(figure, scope):
+                    words = _selector(path, part, functions, scope, specs)
+                    if words is not None:
+                        shown = page.place(sentence, part.start, part.stop)
+                        in_code = any(sentence.code[part.start : part.stop])
+                        proposals.append(Proposal(shown, words, in_code))
+            for found in _counts(path, page, sentence, scopes):
+                looked_at += 1
+                contradictions.append(found)
+    return Reading(tuple(proposals), tuple(contradictions), looked_at)
+
+
+class _Page:
+    """A page as text, with the way back to its bytes."""
+
+    def __init__(self, path: str, data: bytes) -> None:
+        self.path = path
+        self.text = data.decode("utf-8", "surrogateescape")
+
+    def place(self, sentence: Sentence, start: int, stop: int) -> Place:
+        first, last = sentence.offsets[start], sentence.offsets[stop - 1] + 1
+        return Place(
+            file=self.path,
+            line=self.text.count("\n", 0, first) + 1,
+            start=len(self.text[:first].encode("utf-8", "surrogateescape")),
+            stop=len(self.text[:last].encode("utf-8", "surrogateescape")),
+            text=self.text[first:last],
+        )
+
+
+# What a sentence speaks of when these words stand in it is no row, or none that can be told.
+_OTHER_TILES = re.compile(
+    r"\b(?:tile_?\w*|herd_\w+|m_input|lqp|nqt|hpu|ncs|num_\w+|heads_per_unroll|TILE_\w+|HERD_\w+)"
+    r"\s*(?:=|>|<|∈|≥|≤)|\b(?:sweeps?|swept|tuning|forced|padd(?:ing|ed)|half[ -]array|halv\w+|"
+    r"originally|earlier|previous\w*|instead|slower than|reps?)\b",
+    re.I,
+)
+_BROKEN = re.compile(
+    r"\b(?:corrupt\w*|garbage|NUMFAIL|silently|NaN|wrong|zeros?|bias|ULP|decoy)\b", re.I
+)
+_SUBSET = re.compile(
+    r"\b(?:all|both|the)\s+(?:two|three|four|five|six|seven|eight|nine|ten|\d\d?)\b(?!-)"
+    r"|\bboth\b|\bauto picks\b|\bprojections?\b|\bruns\b|\bcorrect configs\b|\bvariants?\b",
+    re.I,
+)
+_UNIVERSAL = re.compile(
+    r"\b(?:every|all|any|each|across|regardless|everywhere|always|identical across)\b"
+    r"|\bflat (?:at|across)\b",
+    re.I,
+)
+_SUPERLATIVE = re.compile(r"\b(?:highest|fastest|peaks?|maximum|at best|up to)\b", re.I)
+_FLOOR = re.compile(r"\bfloor\b", re.I)
+_WORST = re.compile(r"\bworst(?:-case)?\b", re.I)
+_COVERAGE = 0.8
+_ABOUT = 0.1
+_NEAR = 0.03
+
+
+def _contradiction(
+    place: Place, sentence: Sentence, figure: Figure, scope: Scope
+) -> Contradiction | None:
+    timed = figure.field in ("throughput", "latency")
+    if _BROKEN.search(sentence.text) or (timed and _OTHER_TILES.search(sentence.text)):
+        return None
+    if figure.kind == "range" and sentence.text.count("→") > 1:
+        return None
+    if figure.field == "latency" and is_near(_FLOOR, sentence.text, figure):
+        return None
+    rows = [row for row in scope.rows if row.values.get(figure.field)]
+    if not rows:
+        return None
+    if not scope.is_specific and len(rows) < _COVERAGE * len(scope.rows):
+        return None
+    if _claims_extreme(sentence, figure, scope):
+        return _not_the_extreme(place, sentence, figure, scope, rows)
+    of_every_row = scope.is_specific or figure.kind != "is" or _UNIVERSAL.search(sentence.text)
+    if not of_every_row and _OTHER_TILES.search(sentence.text):
+        return None
+    if scope.is_specific and (figure.kind in ("is", "range")):
+        return _no_such_value(place, sentence, figure, scope, rows)
+    if figure.kind == "is" and not _UNIVERSAL.search(sentence.text):
+        return _no_such_value(place, sentence, figure, scope, rows)
+    if scope.is_part or _SUBSET.search(sentence.text):
+        return None
+    return _not_all(place, sentence, figure, scope, rows)
+
+
+def _no_such_value(
+    place: Place, sentence: Sentence, figure: Figure, scope: Scope, rows: Sequence[Known]
+) -> Contradiction | None:
+    share = (_NEAR if scope.is_specific else _ABOUT) if figure.about else 0.0
+    for row in rows:
+        spans = [*row.values[figure.field], *row.sweeps.get(figure.field, ())]
+        if any(_agree(figure, span, share) for span in spans):
+            return None
+    if figure.kind == "range" and _spans(figure, rows):
+        return None
+    several = len(rows) > 1
+    said = (
+        f"no row{' of these' if scope.is_specific else ''} has it: they have "
+        f"{_range_text(figure, rows)}"
+        if several
+        else f"the row has {_range_text(figure, rows)}"
+    )
+    return _made(place, "value", sentence, figure, scope, said, rows)
+
+
+def _spans(figure: Figure, rows: Sequence[Known]) -> bool:
+    """Whether the ends of a range are the smallest and the largest of several rows."""
+    low = min((row.values[figure.field][0] for row in rows), key=lambda span: span.low)
+    high = max((row.values[figure.field][0] for row in rows), key=lambda span: span.high)
+    return _close(figure.low, low, figure.half) and _close(figure.high, high, figure.half)
+
+
+def _not_all(
+    place: Place, sentence: Sentence, figure: Figure, scope: Scope, rows: Sequence[Known]
+) -> Contradiction | None:
+    share = _ABOUT if figure.about else 0.0
+    outside = [row for row in rows if not _within(figure, row.values[figure.field][0], share)]
+    if not outside:
+        return None
+    kind = {"is": "every", "range": "range"}.get(figure.kind, "bound")
+    said = (
+        f"{len(outside)} of {len(rows)} rows are outside of it: they have "
+        f"{_range_text(figure, outside)}"
+    )
+    return _made(place, kind, sentence, figure, scope, said, outside)
+
+
+def _claims_extreme(sentence: Sentence, figure: Figure, scope: Scope) -> bool:
+    """Whether the words say that no row is faster, or that none is less accurate."""
+    if scope.is_specific or figure.kind != "is":
+        return False
+    words = _SUPERLATIVE if figure.field == "throughput" else _WORST
+    return figure.field != "latency" and is_near(words, sentence.text, figure)
+
+
+def _not_the_extreme(
+    place: Place, sentence: Sentence, figure: Figure, scope: Scope, rows: Sequence[Known]
+) -> Contradiction | None:
+    if scope.is_part:
+        return None
+    extreme = max(rows, key=lambda row: row.values[figure.field][0].high)
+    share = _NEAR if figure.about else 0.0
+    if _agree(figure, extreme.values[figure.field][0], share):
+        return None
+    what = "best" if figure.field == "throughput" else "worst"
+    said = f"the {what} of {len(rows)} rows is {_range_text(figure, [extreme])}"
+    return _made(place, what, sentence, figure, scope, said, [extreme])
+
+
+def _agree(figure: Figure, span: Span, share: float) -> bool:
+    """Whether the figure and a value can be roundings of one value, or of one range."""
+    slack = (figure.half + span.half) * (1 + 1e-9) + share * max(abs(span.high), abs(figure.high))
+    if figure.kind == "range":
+        low, high = abs(figure.low - span.low), abs(figure.high - span.high)
+        return max(low, high) <= slack
+    if figure.kind == "at_most":
+        return span.high - figure.high <= slack
+    if figure.kind == "at_least":
+        return figure.low - span.low <= slack
+    return figure.low - span.high <= slack and span.low - figure.high <= slack
+
+
+def _within(figure: Figure, span: Span, share: float) -> bool:
+    slack = (figure.half + span.half) * (1 + 1e-9) + share * abs(figure.high)
+    above = figure.kind != "at_least" and span.low - figure.high > slack
+    below = figure.kind != "at_most" and figure.low - span.high > slack
+    return not above and not below
+
+
+def _close(value: float, span: Span, half: float) -> bool:
+    return span.low - value <= half + span.half and value - span.high <= half + span.half
+
+
+def _range_text(figure: Figure, rows: Sequence[Known]) -> str:
+    spans = [row.values[figure.field][0] for row in rows]
+    show = speed_text if figure.field in ("throughput", "latency") else error_text
+    low, high = show(min(one.low for one in spans)), show(max(one.high for one in spans))
+    return low if low == high else f"{low} to {high}"
+
+
+def _made(
+    place: Place,
+    kind: str,
+    sentence: Sentence,
+    figure: Figure,
+    scope: Scope,
+    said: str,
+    rows: Sequence[Known],
+) -> Contradiction:
+    names = tuple(row.name for row in rows[:_NAMED])
+    message = f"{figure.field} {place.text!r}: {said}"
+    text = " ".join(sentence.text.split())
+    return Contradiction(place, kind, scope.kernel, figure.field, message, names, text)
+
+
+_NAMED = 3
+_COUNT = re.compile(
+    r"\b(?P<which>all|the|across the|these|for all)\s+(?P<number>\d{1,3}|two|three|four|five|six|"
+    r"seven|eight|nine|ten|eleven|twelve)\s+(?P<what>(?:[\w-]+\s+){0,2})shapes\b",
+    re.I,
+)
+_NUMBERS = dict(
+    zip(
+        (
+            "two",
+            "three",
+            "four",
+            "five",
+            "six",
+            "seven",
+            "eight",
+            "nine",
+            "ten",
+            "eleven",
+            "twelve",
+        ),
+        range(2, 13),
+        strict=True,
+    )
+)
+_ENUMERATED = re.compile(r"\s*(?:\(\d|:|keep|share|feed)")
+_QUALIFIERS = {"tested", "verified", "recorded", "measured", "registry", "table"}
+
+
+def _counts(path: str, page: _Page, sentence: Sentence, scopes: Scopes) -> Iterator[Contradiction]:
+    """Counts of a kernel's shapes that are not their number."""
+    for match in _COUNT.finditer(sentence.text):
+        kernel = scopes.kernel_of_page(path, page.text, sentence)
+        if kernel is None or scopes.names_model(sentence.text):
+            continue
+        words = set(match["what"].lower().split()) - scopes.words_of(kernel)
+        if words - _QUALIFIERS or _ENUMERATED.match(sentence.text, match.end()):
+            continue
+        written = match["number"].lower()
+        number = int(written) if written.isdigit() else _NUMBERS[written]
+        shapes = scopes.shapes_of(kernel)
+        if number != len(shapes):
+            place = page.place(sentence, match.start("number"), match.end("number"))
+            yield Contradiction(
+                place=place,
+                kind="count",
+                kernel=kernel,
+                field="shapes",
+                message=f"{match['number']!r} shapes: the rows have {len(shapes)}",
+                rows=(),
+                sentence=" ".join(sentence.text.split()),
+            )
+
+
+def _parts(figure: Figure, scope: Scope) -> Iterator[tuple[Figure, Sequence[str]]]:
+    """A figure with the functions that its words allow; of `17.8 → 27.0` each end on its own."""
+    ends = _ARROW.split(figure.written)
+    if len(ends) != 2:
+        yield figure, _functions(figure, scope)
+        return
+    extremes = ("worst", "best") if figure.field == "throughput" else ("best", "worst")
+    starts = (figure.start, figure.stop - len(ends[1]))
+    for written, start, function in zip(ends, starts, extremes, strict=True):
+        stop = start + len(written)
+        yield replace(figure, kind="is", written=written, start=start, stop=stop), (function,)
+
+
+_ARROW = re.compile(r"\s*→\s*")
+
+
+def _selector(
+    path: str,
+    figure: Figure,
+    functions: Sequence[str],
+    scope: Scope,
+    specs: Mapping[str, KernelSpec],
+) -> Selector | None:
+    """The simplest selection over the scope that shows just what is written."""
+    spec = specs[scope.kernel]
+    home = inline.home_of(path, specs, [""])
+    kernel = None if home.kernel == scope.kernel else scope.kernel
+    wanted = figure.written.replace("-", "–") if figure.kind == "range" else figure.written
+    wanted = re.sub(r"(?<=[e])–", "-", wanted).replace(" ", "")
+    records = [row.record for row in scope.all_rows]
+    for function in functions:
+        for dims, variant, precision in scope.selections():
+            for digits in (None, figure.digits):
+                for unit in (None, False) if figure.field in ("throughput", "latency") else (None,):
+                    words = Selector(
+                        function,
+                        figure.field,
+                        kernel=kernel,
+                        variant=variant,
+                        precision=precision,
+                        dims=dims,
+                        digits=digits if digits and digits <= MOST_DIGITS else None,
+                        unit=unit,
+                    )
+                    if _shows(words, spec, records) == wanted:
+                        return words
+    return None
+
+
+def _shows(words: Selector, spec: KernelSpec, records: Sequence[Record]) -> str | None:
+    try:
+        return inline.project(words, spec, "hardware", "", records)
+    except SelectorError:
+        return None
+
+
+def _functions(figure: Figure, scope: Scope) -> Sequence[str]:
+    if figure.kind == "range":
+        return ("range",)
+    if figure.kind == "at_most":
+        return ("worst",) if figure.field != "throughput" else ("best",)
+    if scope.is_specific:
+        return ("best",)
+    return ("range", "best") if scope.is_superlative else ("range",)

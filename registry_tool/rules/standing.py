@@ -1,0 +1,53 @@
+"""Which of the findings of a state stand today: not what is waived, nor what is owed.
+
+Nothing that takes long is imported where the baseline holds every imported row, or none is there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from registry_tool.rules import waivers
+from registry_tool.rules.model import Finding
+from registry_tool.rules.state import State
+
+
+def held(state: State) -> frozenset[str]:
+    """The imported rows that the baseline holds, unchanged.
+
+    If it cannot be read, that is the finding: all of them count as held.
+    """
+    if not state.imported or (state.baseline is None and not state.baseline_unread):
+        return frozenset()
+    if state.baseline is None:
+        return frozenset(state.imported)
+    entries = state.baseline
+    return frozenset(
+        [row for row, digests in state.imported.items() if entries.get(row, ())[:2] == digests]
+    )
+
+
+def of(state: State, debt: Collection[str], today: str) -> Iterator[Finding]:
+    """Every finding that stands on ``today`` (YYYY-MM-DD); ``debt`` are the rows that are held."""
+    owed = frozenset(state.owed)
+    for name in sorted({*state.rows, *state.waivers}):
+        findings = [Finding(*fields) for fields in state.rows.get(name, ())]
+        waived = [waivers.Standing(*fields) for fields in state.waivers.get(name, ())]
+        yield from waivers.apply(findings, waived, today, owed if name in debt else ())
+    for group in (state.paths.values(), state.pages.values(), [state.change]):
+        for some in group:
+            for fields in some:
+                yield Finding(*fields)
+    if state.baseline is not None and not len(debt) == len(state.imported) == len(state.baseline):
+        yield from _amiss(state)
+
+
+def _amiss(state: State) -> Iterator[Finding]:
+    from registry_tool.rules.judging import judge_baseline
+    from registry_tool.rules.views import BaselineView, EntryView
+
+    unread = {
+        row for row, some in state.rows.items() if any(fields[0] < "KR006" for fields in some)
+    }
+    entries = {row: EntryView(*fields) for row, fields in (state.baseline or {}).items()}
+    yield from judge_baseline(BaselineView(entries, state.imported, unread))

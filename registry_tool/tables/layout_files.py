@@ -1,0 +1,86 @@
+"""Where the layouts of a registry live: layouts/<page>.json, one file per page that has one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from registry_tool.errors import InputError
+from registry_tool.store.registry import Registry, decode
+from registry_tool.store.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from registry_tool.records.layout import Layout
+
+FOLDER = "layouts"
+_INDEX = "supported_kernels"
+
+
+def file_of(page: str) -> str:
+    """The file that holds the layout of a page, e.g. ``layouts/GEMV_bf16.json``."""
+    return f"{FOLDER}/{page.removeprefix('details/').removesuffix('.md')}.json"
+
+
+def page_of(path: str) -> str:
+    """The page whose layout stands at ``path``."""
+    name = path.removeprefix(f"{FOLDER}/").removesuffix(".json")
+    return f"{name}.md" if name == _INDEX else f"details/{name}.md"
+
+
+def is_layout(path: str) -> bool:
+    """Whether a path is where a layout stands."""
+    return path.startswith(f"{FOLDER}/") and path.endswith(".json") and path.count("/") <= 2
+
+
+def layouts_of(registry: Registry) -> dict[str, Layout]:
+    """Page to layout; raises InputError for a file that is not a layout, or not its page's."""
+    found, problems = read_apart(registry.snapshot)
+    for error in problems.values():
+        raise error
+    return found
+
+
+def read_apart(snapshot: Snapshot) -> tuple[dict[str, Layout], dict[str, InputError]]:
+    """The layouts of a state by page, and what is wrong with those that cannot be used."""
+    found: dict[str, Layout] = {}
+    problems: dict[str, InputError] = {}
+    paths = sorted(filter(is_layout, snapshot.oids))
+    if not paths:
+        return found, problems
+    # Imported here and below: most registries have none.
+    from registry_tool.records.layout import Layout
+
+    for path, data in snapshot.read_many(paths).items():
+        try:
+            layout = decode(data, Layout, path)
+            _require_right(layout, path)
+        except InputError as error:
+            problems[page_of(path)] = error
+        else:
+            found[layout.page] = layout
+    return found, problems
+
+
+def _require_right(layout: Layout, path: str) -> None:
+    from registry_tool.tables.layout import column_keys
+
+    if file_of(layout.page) != path:
+        raise InputError(
+            f"the layout of {layout.page} is {file_of(layout.page)}",
+            path=path,
+            fix=f"git mv {path} {file_of(layout.page)}, or correct its page",
+        )
+    seen: set[str] = set()
+    for table in layout.tables:
+        if table.region in seen:
+            raise InputError(f"the region {table.region!r} is here twice", path=path)
+        seen.add(table.region)
+        titles = column_keys([column.title for column in table.columns])
+        for line in table.lines:
+            unknown = [title for title in line.cells if title not in titles]
+            if unknown:
+                raise InputError(
+                    f"the line {line.row!r} of region {table.region!r} has a cell for the column "
+                    f"{unknown[0]!r}, which the table does not have",
+                    path=path,
+                    fix=f"use one of: {', '.join(titles)}",
+                )
