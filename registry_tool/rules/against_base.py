@@ -15,6 +15,7 @@ from registry_tool.rules.layout import kind_of, row_of
 from registry_tool.rules.model import Finding
 from registry_tool.rules.views import ChangeView, Context
 from registry_tool.store import git
+from registry_tool.store.git import Change
 from registry_tool.store.snapshot import Snapshot
 
 _CONTEXT = ("registry.yaml", "kernels", "models")
@@ -22,7 +23,7 @@ _CONTEXT = ("registry.yaml", "kernels", "models")
 
 def judge_change(snapshot: Snapshot, context: Context, failing: set[str]) -> list[Finding]:
     """Findings about what differs from the base; ``failing`` are rows that are refused anyway."""
-    changes = [change for change in snapshot.changes if change.was_there and _matters(change.path)]
+    changes = [change for change in snapshot.changes if _matters(change)]
     if not changes or snapshot.repository is None:
         return []
     seeker = _Seeker(snapshot, failing)
@@ -38,8 +39,10 @@ def judge_change(snapshot: Snapshot, context: Context, failing: set[str]) -> lis
     ]
 
 
-def _matters(path: str) -> bool:
-    return kind_of(path) in ("policy", "spec", "verdict", "log")
+def _matters(change: Change) -> bool:
+    kind = kind_of(change.path)
+    # A new page may stand in the place of a built-in one; all else that is new changes nothing.
+    return kind == "spec" or (change.was_there and kind in ("policy", "verdict", "log"))
 
 
 class _Seeker:

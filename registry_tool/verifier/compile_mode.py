@@ -1,12 +1,15 @@
 """Whether a harness knows the compile-only mode that its page names; not every tree does.
 
-A Makefile that ignores the mode would run on the device, without the lock.
+A harness that ignores the mode would run on the device, without the lock. So it must be seen that
+the mode reaches a script, before; and what printed figures all the same did run, whatever it was
+asked for.
 """
 
 from __future__ import annotations
 
 import os
 import re
+from pathlib import Path
 
 from registry_tool.verifier.hardware import OUTER_MAKE
 from registry_tool.verifier.job import Commands, Step
@@ -18,30 +21,50 @@ _UNKNOWN = re.compile(
     rb"unrecognized arguments: |invalid choice: '[^']*compile|No rule to make target"
 )
 _EDGE = 1 << 16
+# Recipe lines that make runs even when it is asked only to print them.
+_RUNS_ANYWAY = re.compile(r"^\t[@-]*\+|^\t.*\$[({]MAKE[)}]", re.MULTILINE)
+_SAYS_ONLY = re.compile(r"\s*[@-]*\s*(?:echo|printf)\b")
 
 
 def is_honoured(commands: Commands) -> bool:
-    """Whether the compile-only command does something else than the gated one, as `make -n` says.
+    """Whether the compile-only mode reaches a script, as far as that can be seen before a run.
 
-    What is not run by make is not asked: it refuses a flag that it does not know.
+    What is not run by make is not asked: a script refuses a flag that it does not know.
     """
     compiling = commands.compile
     if compiling is None or compiling.command[0] != "make":
         return compiling is not None
-    own, gated = _recipe(compiling), _recipe(commands.correctness)
-    return own is not None and own != gated
+    if _runs_anyway(compiling.cwd):
+        return False
+    own, gated = _words(compiling), _words(commands.correctness)
+    return any("compile" in word for word in own - gated)
 
 
-def _recipe(step: Step) -> str | None:
-    """What make would run for ``step``; None if it refuses."""
+def _runs_anyway(folder: Path) -> bool:
+    for name in ("GNUmakefile", "makefile", "Makefile"):
+        try:
+            text = (folder / name).read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            continue
+        return _RUNS_ANYWAY.search(text) is not None
+    return False
+
+
+def _words(step: Step) -> set[str]:
+    """The words of what make would start for ``step``; none if it refuses."""
     if step.command[0] != "make":
-        return None
+        return set()
     command = ["make", "-n", "-C", str(step.cwd), *step.command[1:]]
     answer = ask(command, {k: v for k, v in os.environ.items() if k not in OUTER_MAKE})
-    return None if answer.failure is not None else answer.text
+    if answer.failure is not None:
+        return set()
+    lines = answer.text.replace("\\\n", " ").splitlines()
+    return {word for line in lines if not _SAYS_ONLY.match(line) for word in line.split()}
 
 
 def is_unknown(out: Stream, err: Stream, exit_status: int | None) -> bool:
-    """Whether a compile-only run ended because its script does not know the mode."""
+    """Whether a compile-only run was none: its script refused the mode, or ran all the same."""
+    if out.facts.outputs or out.facts.timings or out.facts.has("pass", "failed"):
+        return True
     said = out.stored[-_EDGE:] + err.stored[-_EDGE:]
     return exit_status not in (0, None) and _UNKNOWN.search(said) is not None
