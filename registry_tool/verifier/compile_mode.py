@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import os
 import re
-from pathlib import Path
 
+from registry_tool.verifier import makefile_text
 from registry_tool.verifier.hardware import OUTER_MAKE
 from registry_tool.verifier.job import Commands, Step
 from registry_tool.verifier.machine.ask import ask
@@ -21,8 +21,6 @@ _UNKNOWN = re.compile(
     rb"unrecognized arguments: |invalid choice: '[^']*compile|No rule to make target"
 )
 _EDGE = 1 << 16
-# Recipe lines that make runs even when it is asked only to print them.
-_RUNS_ANYWAY = re.compile(r"^\t[@-]*\+|^\t.*\$[({]MAKE[)}]", re.MULTILINE)
 _SAYS_ONLY = re.compile(r"\s*[@-]*\s*(?:echo|printf)\b")
 
 
@@ -34,20 +32,11 @@ def is_honoured(commands: Commands) -> bool:
     compiling = commands.compile
     if compiling is None or compiling.command[0] != "make":
         return compiling is not None
-    if _runs_anyway(compiling.cwd):
-        return False
+    given = [name for word in compiling.command if (name := word.partition("=")[0]) != word]
+    if makefile_text.runs_anyway(compiling.cwd, os.environ, given) is not None:
+        return False  # make would not only print it
     own, gated = _words(compiling), _words(commands.correctness)
     return any("compile" in word for word in own - gated)
-
-
-def _runs_anyway(folder: Path) -> bool:
-    for name in ("GNUmakefile", "makefile", "Makefile"):
-        try:
-            text = (folder / name).read_text(encoding="utf-8", errors="replace")
-        except OSError:
-            continue
-        return _RUNS_ANYWAY.search(text) is not None
-    return False
 
 
 def _words(step: Step) -> set[str]:
