@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections.abc import Sequence
@@ -60,9 +61,18 @@ def main(argv: Sequence[str] | None = None) -> int:
         status = EXIT_PIPE
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
-        print(f"registry-tool: {where}{error.strerror or error}", file=sys.stderr)
+        what_next = _NEXT.get(error.errno or 0, "")
+        print(f"registry-tool: {where}{error.strerror or error}{what_next}", file=sys.stderr)
         status = EXIT_USAGE
     return _flushed(status)
+
+
+_NEXT = {
+    errno.ENOSPC: "\n  next: df -h . /tmp   # then type it again: nothing half written is left",
+    errno.EDQUOT: "\n  next: quota   # then type it again: nothing half written is left",
+    errno.EROFS: "\n  next: findmnt -T .   # the registry must be where it can be written",
+    errno.EACCES: "\n  next: ls -ld . verdicts records   # the registry must be yours to write",
+}
 
 
 def _open_streams() -> None:

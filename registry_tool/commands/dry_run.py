@@ -84,10 +84,12 @@ def _unset(target: str, place: hardware.Place) -> Iterator[str]:
 
 def _lines(job: Job) -> Iterator[str]:
     from registry_tool.verifier.commands import shell_text
+    from registry_tool.verifier.hardware import ROOT, UNKNOWN_ROOT
 
     commands, target = job.commands, job.target
     for folder in commands.build:
-        word = shell_text([str(folder)])
+        # A tree that is not set must end the line: `rm -rf` below nothing is below the root.
+        word = shell_text([str(folder)]).replace(UNKNOWN_ROOT, f"${{{ROOT}:?}}")
         yield f"rm -rf {word} && mkdir {word}"
     if commands.compile is not None:
         yield f"#   compile only, without the lock, at most {target.compile_limit_s} s:"

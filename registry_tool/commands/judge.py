@@ -11,6 +11,8 @@ tolerance, band, target) unless another option does, and its constraints say mor
 from __future__ import annotations
 
 import argparse
+import errno
+import stat
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -61,9 +63,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     asked.add_argument("--target", metavar="T", help="device that it must have run on")
     asked.add_argument(
         "--mode",
-        choices=("harness", "diagnosis"),
+        choices=("harness", "diagnosis", "verify"),
         default="harness",
-        help="diagnosis judges the per-layer table of `make diagnosis`, whatever that printed",
+        help="diagnosis judges the per-layer table of `make diagnosis`, whatever that printed; "
+        "verify is a model's end-to-end verification, which is at best unverified of a kernel",
     )
     asked.add_argument("--layers", type=int, metavar="N", help="layers of the model (diagnosis)")
     row = parser.add_argument_group("what was run: supplies what is asked, and computes causes")
@@ -91,15 +94,27 @@ def run(args: argparse.Namespace) -> int:
         _print(args, unread, [])
         return EXIT_USAGE
     judgement = judge(facts, args.exit_status, args.timed_out, request, errors)
+    if args.mode == "verify":
+        judgement = _end_to_end(judgement)
     _print(args, judgement, causes(facts, judgement, errors, found and found[0]))
     return EXIT_OK if judgement.status == "pass" else EXIT_FINDINGS
+
+
+def _end_to_end(judgement: Judgement) -> Judgement:
+    """What a model's whole run says of a kernel: that something failed, or nothing at all."""
+    from dataclasses import replace
+
+    if judgement.status not in ("pass", "incomplete", "unverified"):
+        return judgement
+    reason = "a model's end-to-end verification, which is no verdict on any of its kernels"
+    return replace(judgement, status="unverified", reason=reason)
 
 
 def _read(log: str) -> LogFacts:
     from registry_tool.verifier.logs.harness_log import LogReader, read_log
 
     if log != "-":
-        return read_log(Path(log))
+        return read_log(_regular(log))
     reader = LogReader()
     for chunk in _standard_input():
         reader.feed(chunk)
@@ -110,11 +125,24 @@ def _read_errors(args: argparse.Namespace) -> LogFacts | None:
     from registry_tool.verifier.logs.harness_log import read_log
 
     if args.err is not None:
-        return read_log(Path(args.err))
+        return read_log(_regular(args.err))
     beside = Path(args.log).with_suffix(".err")
     if args.log != "-" and Path(args.log).suffix == ".log" and beside.is_file():
         return read_log(beside)
     return None
+
+
+def _regular(name: str) -> Path:
+    """``name`` as a path of a file; OSError for what could be waited for (a pipe) or has no end."""
+    path = Path(name)
+    mode = path.stat().st_mode
+    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):  # opening a folder says it is one
+        raise OSError(
+            errno.EINVAL,
+            "it is no regular file (for a pipe: COMMAND | registry-tool judge -)",
+            name,
+        )
+    return path
 
 
 def _standard_input() -> Iterator[bytes]:
@@ -240,7 +268,7 @@ def _given(args: argparse.Namespace) -> Request:
         rtol=args.rtol,
         atol=args.atol,
         target=args.target,
-        mode=args.mode,
+        mode="diagnosis" if args.mode == "diagnosis" else "harness",
         layers=args.layers,
     )
 

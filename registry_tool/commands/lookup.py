@@ -102,7 +102,7 @@ def _answer(
         if (row.target, row.kernel) == (target, spec.kernel)
     ]
     kind = registry.target(target).kind
-    document = json.loads(details_json(spec, target, kind, records))
+    document = json.loads(details_json(spec, target, kind, records, registry.policy.lookup))
     lookup = Lookup.of_documents({spec.kernel: document}, strict=args.strict)
     return lookup.kernel_config(spec.kernel, shape, args.variant, args.precision)
 

@@ -42,7 +42,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="the model's folder (default: its folder in the harness tree, else REGISTRY/NAME)",
     )
     files.add_argument(
-        "--force", action="store_true", help="overwrite what was edited by hand inside regions"
+        "--force",
+        action="store_true",
+        help="overwrite regions that were edited by hand, or tell of another target",
     )
     files.add_argument("--no-stage", action="store_true", help="do not stage what was written")
 
@@ -111,7 +113,7 @@ def _write(
     place = folder.choose(registry, gate.target, name, args.folder)
     words = ["registry-tool", "model", name, "--target", gate.target, "--write"]
     words += ["--folder", args.folder] if args.folder else []
-    fix = f"{shlex.join(words)} --force (drops the edit)"
+    fix = f"{shlex.join(words)} --force"
     changed = update.render(place, pages(gate, blocked), args.force, fix)
     update.write(changed)
     if changed and not args.no_stage:

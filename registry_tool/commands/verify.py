@@ -61,7 +61,8 @@ def run(args: argparse.Namespace) -> int:
     from registry_tool.planning import plan
 
     # A polite end is an interruption like Ctrl-C: the harness is ended, nothing half written stays.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.default_int_handler)
     registry = open_worktree(args)
     selection = select(registry, args)
     target = registry.target(selection.target)

@@ -10,7 +10,7 @@ from pathlib import Path
 from registry_tool.doctor import fallback, kernel, locks, tree
 from registry_tool.doctor import machine as machine_checks
 from registry_tool.doctor.check import Check, Topic
-from registry_tool.doctor.sandbox import Sandbox, sandbox
+from registry_tool.doctor.sandbox import Sandbox, harmless, sandbox
 from registry_tool.errors import ToolError
 from registry_tool.records.spec import KernelSpec
 from registry_tool.store.registry import Registry
@@ -50,7 +50,7 @@ def _machine(box: Sandbox, environ: Mapping[str, str], root: Path | None) -> Ite
     yield locks.check_temporary(environ)
     yield from machine_checks.compiler(environ)
     yield from machine_checks.python(box, root)
-    yield from machine_checks.device(environ, machine.device_facts(environ))
+    yield from machine_checks.device(environ, machine.device_facts(harmless(environ)))
 
 
 def _target(
@@ -69,20 +69,16 @@ def _target(
     if not any((root / folder).is_dir() for folder in tree.kernel_folders(name, every)):
         return
     yield from machine_checks.build_space(name, root, tree.kernel_folders(name, specs))
-    yield from machine_checks.tools(machine.toolchain(root, environ.get(PEANO, "")), name)
-    place = Place(str(root), _peano(environ))
+    around = harmless(environ)
+    yield from machine_checks.tools(machine.toolchain(root, around.get(PEANO, ""), around), name)
+    try:
+        place = Place(check_path(str(root), "harness_root"), around.get(PEANO) or _PEANO_STAND_IN)
+    except ToolError:
+        return  # said above: no command could be made of it
     yield from _kernels(registry, name, specs, place, box)
     if any(name not in spec.harness for spec in specs):
         models = [model.model for model in registry.models()]
         yield from fallback.check(name, target, models, place, box)
-
-
-def _peano(environ: Mapping[str, str]) -> str:
-    """A path that make can be given; what is wrong with the real one has been said already."""
-    try:
-        return check_path(environ.get(PEANO, ""), PEANO)
-    except ToolError:
-        return _PEANO_STAND_IN
 
 
 def _kernels(

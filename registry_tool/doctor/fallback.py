@@ -51,6 +51,13 @@ def _one(
     if make is None:
         return topic.ok(model, f"{shlex.join(command)} in {cwd}")
     dry = makefile.dry_run(make, cwd, sandbox)
+    if dry.unasked is not None:
+        if dry.gone is not None:
+            look = shlex.join(["grep", "-nE", "^[^\t#]*:", str(cwd / "Makefile")])
+            return topic.problem(model, f"the Makefile's text names no target {dry.gone}", look)
+        return topic.warning(
+            model, f"not asked: {dry.unasked}; its text names the target", dry.look
+        )
     if dry.trouble is None:
         return topic.ok(model, f"make {' '.join(make.targets)} in {cwd}")
     look = shlex.join(["make", "-C", str(cwd), "-n", *make.targets])

@@ -58,7 +58,10 @@ class Interface:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a script would make of its arguments; ``missing`` are flags that it insists on."""
+    """What a script would make of its arguments; ``missing`` are flags that it insists on.
+
+    ``shortened`` are those that argparse takes for a longer one, as ``--m for --m-size``.
+    """
 
     gone: tuple[str, ...]
     refused: tuple[str, ...]
@@ -133,18 +136,24 @@ def judge(arguments: Sequence[str], known: Interface) -> Verdict:
     refused: list[str] = []
     shortened: list[str] = []
     accepted: list[str] = []
+    given: set[str] = set()
     for flag, values in _passed(arguments):
         full = _full_name(flag, known)
         if full is None:
             gone.append(flag)
             continue
-        (accepted if full == flag else shortened).append(flag)
+        if full == flag:
+            accepted.append(flag)
+        else:
+            shortened.append(f"{flag} for {full}")
+        given.add(full)
         choices = known.choices.get(full)
         if choices is not None:
             wrong = [value for value in values if value not in choices and "$" not in value]
             refused += [f"{flag} {value} (it takes {', '.join(choices)})" for value in wrong]
-    given = {_full_name(flag, known) for flag in (*accepted, *shortened)}
-    missing = [names[0] for names in known.required if not given.intersection(names)]
+    # What a variable stands for may hold any flag.
+    is_whole = not any(word.startswith("$") for word in arguments)
+    missing = [names[0] for names in known.required if is_whole and not given.intersection(names)]
     return Verdict(*map(_unique, (gone, refused, shortened, accepted, missing)))
 
 

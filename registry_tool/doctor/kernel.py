@@ -180,6 +180,8 @@ def _check_make(
     used: dict[str, set[Use]] = {}
     templates: dict[str, str] = {}
     tried: set[tuple[str, ...]] = set()
+    unasked: makefile.DryRun | None = None
+    gone: list[str] = []
     others = _other_values(make for _, make in group)
     for one, make in group:
         dry = makefile.dry_run(make, folder, sandbox)
@@ -188,6 +190,10 @@ def _check_make(
             return
         started = calls(dry.text, folder)
         found.add(started, one.step)
+        if dry.unasked is not None:
+            unasked = dry
+            gone += [n for n in dry.unread if not _is_read_by(n, started) and n not in gone]
+            continue
         # Correctness and timing often differ in a number only, and read the same variables.
         kind = tuple(_NUMBER.sub("0", word) for word in one.command)
         if kind in tried:
@@ -200,7 +206,38 @@ def _check_make(
         for word in one.template:
             variable, _, template = word.partition("=")
             templates[variable] = template
+    if unasked is not None:
+        yield from _from_text(topic, name, folder, unasked, gone, mend)
+        return
     yield from _judge_uses(topic, name, folder, used, templates, mend)
+
+
+def _from_text(
+    topic: Topic,
+    name: str,
+    folder: Path,
+    dry: makefile.DryRun,
+    unread: Sequence[str],
+    mend: str,
+) -> Iterator[Check]:
+    """What is said of a Makefile that was not given to make: what its text names and does not."""
+    there = [one for one in unread if one != hardware.PEANO]
+    if dry.gone is None and not there:
+        message = f"not asked: {dry.unasked}; its text names the target and every variable"
+        yield topic.warning(name, message, dry.look)
+        return
+    yield topic.warning(name, f"not asked: {dry.unasked}", dry.look)
+    if dry.gone is not None:
+        # A rule may be made by what only make expands, so this is no proof.
+        alike = flags.near(dry.gone, dry.targets)
+        near = f"; near: {', '.join(alike)}" if alike else f"; it has {', '.join(dry.targets[:8])}"
+        look = shlex.join(["grep", "-nE", "^[^\t#]*:", str(folder / "Makefile")])
+        message = f"the Makefile's text names no target {dry.gone}{near}"
+        yield topic.problem(name, message, f"{look}   # then {mend}")
+    if there:
+        look = shlex.join(["grep", "-nwE", "|".join(there), str(folder / "Makefile")])
+        message = f"the Makefile's text does not name {', '.join(there)}"
+        yield topic.problem(name, message, f"{look}   # then {mend}")
 
 
 def _other_values(makes: Iterable[MakeCommand]) -> dict[str, list[str]]:
@@ -370,8 +407,11 @@ def _judge_flags(
     if missing:
         yield topic.problem(name, f"it insists on {', '.join(missing)}, not passed", ours)
     if shortened:
-        message = f"it takes {', '.join(shortened)} only as the beginning of a longer flag"
-        yield topic.warning(name, message, ours)
+        # argparse would take it for the longer one without a word: another shape is measured.
+        message = f"it takes {'; '.join(shortened)}: a longer flag's beginning, silently read as it"
+        # A flag of that very name may be added where nobody can look.
+        say = topic.problem if known.sure else topic.warning
+        yield say(name, f"{message} ({known.how})", ours)
     if not (gone or refused or shortened or missing):
         number = len(accepted)
         shown = "1 flag is" if number == 1 else f"{number} flags are" if number else "no flag is"
@@ -401,7 +441,11 @@ def _check_build(
         yield topic.warning("scripts", message, mend)
         return
     used = dict.fromkeys(call.cwd for started in found.calls.values() for call in started)
-    outside = [one for one in used if not any(one.is_relative_to(made) for made in build)]
+    outside = [
+        one
+        for one in used
+        if "$" not in str(one) and not any(one.is_relative_to(made) for made in build)
+    ]
     shown = ", ".join(str(one.relative_to(root)) for one in build if one.is_relative_to(root))
     if outside:
         where = ", ".join(str(one) for one in outside)

@@ -1,13 +1,15 @@
 """What a Makefile would do and which variables it reads, by `make -n`; nothing is built.
 
-Even under -n, make expands $(shell ...), runs recipe lines that begin with + or hold $(MAKE), and
-remakes files that the Makefile includes. So each start has a time limit and a TMPDIR of its own,
-and the harnesses use $(shell ...) for arithmetic and path names only.
+Even under -n, make runs recipe lines that begin with + or hold $(MAKE), and remakes files that the
+Makefile includes: such a Makefile is not given to make at all (see makefile_text.py). What is left
+are $(shell ...), which the harnesses use for arithmetic and path names only; so each start has a
+time limit and a TMPDIR of its own.
 """
 
 from __future__ import annotations
 
 import re
+import shlex
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,6 +18,7 @@ from typing import Literal
 
 from registry_tool.doctor.recipe import without_printing
 from registry_tool.doctor.sandbox import Captured, Sandbox
+from registry_tool.verifier import makefile_text
 
 MAKE_LIMIT_S = 30.0
 Use = Literal["value", "set", "printed", "unread", "unknown"]
@@ -26,7 +29,6 @@ _INTEGERS = re.compile(r"\d+(?: \d+)*")
 _NO_RULE = re.compile(r"No rule to make target [`']([^']+)'")
 _RULE = re.compile(r"^([A-Za-z0-9][^:=#%$\s]*):(?!=)", re.MULTILINE)
 _REFERENCE = re.compile(r"\$[({]([A-Za-z_]\w*)|^\s*([A-Za-z_]\w*)\s*[?:+]?=", re.MULTILINE)
-_MAKEFILES = ("GNUmakefile", "makefile", "Makefile")
 # Five digits, prime: neither a size that anybody uses, nor a product or quotient of such.
 _FIRST_MARK = 10007
 
@@ -71,17 +73,28 @@ def take_apart(command: Sequence[str]) -> MakeCommand | None:
 
 @dataclass(frozen=True)
 class DryRun:
-    """What `make -n` printed, or ``trouble``: what is wrong; ``gone`` if the target is."""
+    """What `make -n` printed, or ``trouble``: what is wrong; ``gone`` if the target is.
+
+    ``unasked`` says why make was not started, and ``look`` where that stands; then ``text`` is the
+    recipe as far as it can be read without make.
+    """
 
     text: str
     trouble: str | None = None
     gone: str | None = None
+    unasked: str | None = None
+    look: str = ""
+    unread: tuple[str, ...] = ()
+    targets: tuple[str, ...] = ()
 
 
 def dry_run(make: MakeCommand, folder: Path, sandbox: Sandbox) -> DryRun:
     """What make would run for ``make`` in ``folder``."""
-    if not any((folder / name).is_file() for name in _MAKEFILES):
+    if not any((folder / name).is_file() for name in makefile_text.MAKEFILES):
         return DryRun("", trouble=f"there is no Makefile in {folder}")
+    runs = makefile_text.runs_anyway(folder, sandbox.environ, make.variables, make.options)
+    if runs is not None:
+        return _read(make, folder, sandbox, *runs)
     if shutil.which(make.program, path=sandbox.environ.get("PATH")) is None:
         return DryRun("", trouble=f"the program {make.program} was not found")
     done = _start(make, make.variables, folder, sandbox)
@@ -98,6 +111,21 @@ def dry_run(make: MakeCommand, folder: Path, sandbox: Sandbox) -> DryRun:
     if not done.out.strip() or "Nothing to be done" in done.out:
         return DryRun("", trouble=f"make {' '.join(make.targets)} has nothing to do")
     return DryRun(done.out)
+
+
+def _read(
+    make: MakeCommand, folder: Path, sandbox: Sandbox, why: str, path: Path, line: int
+) -> DryRun:
+    """The same from the text alone."""
+    found = makefile_text.read(folder, make.targets, make.variables, sandbox.environ)
+    return DryRun(
+        found.recipe,
+        gone=found.gone[0] if found.gone else None,
+        unasked=why,
+        look=shlex.join(["sed", "-n", f"{line}p", str(path)]),
+        unread=found.unread,
+        targets=found.targets,
+    )
 
 
 def _is_hidden(make: MakeCommand, folder: Path, sandbox: Sandbox) -> bool:
@@ -122,7 +150,7 @@ def targets(make: MakeCommand, folder: Path, sandbox: Sandbox) -> list[str]:
 
 def variable_names(folder: Path) -> list[str]:
     """The variables that the Makefile in ``folder`` reads or sets."""
-    for name in _MAKEFILES:
+    for name in makefile_text.MAKEFILES:
         try:
             text = (folder / name).read_text(encoding="utf-8", errors="replace")
         except OSError:

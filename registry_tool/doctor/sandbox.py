@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from registry_tool.errors import ToolError
 from registry_tool.verifier import process
-from registry_tool.verifier.hardware import OUTER_MAKE
+from registry_tool.verifier.hardware import OUTER_MAKE, PEANO, check_path
 
 _LONGEST = 4 << 20
 # What make takes from a calling make, and what would colour or translate the output.
@@ -78,5 +79,18 @@ def sandbox(environ: Mapping[str, str]) -> Iterator[Sandbox]:
             "PYTHONDONTWRITEBYTECODE": "1",
             "COLUMNS": "200",
         }
-        kept = {key: value for key, value in environ.items() if key not in _DROPPED}
-        yield Sandbox(folder, {**kept, **private}, itertools.count())
+        yield Sandbox(folder, {**harmless(environ), **private}, itertools.count())
+
+
+def harmless(environ: Mapping[str, str]) -> dict[str, str]:
+    """``environ`` as programs may have it: a PEANO_INSTALL_DIR that is no plain path is left out.
+
+    make would expand what stands in it, also where the command line does not name it.
+    """
+    kept = {key: value for key, value in environ.items() if key not in _DROPPED}
+    if PEANO in kept:
+        try:
+            check_path(kept[PEANO], PEANO)
+        except ToolError:
+            del kept[PEANO]
+    return kept

@@ -57,7 +57,8 @@ def _failed(registry: Registry, need: NeedState, failing: Stored) -> Blocker:
         log = None
     else:
         read = registry.snapshot.read_many([log, err])
-        found = _causes(need.wanted.spec, failing, read[log], read[err])
+        spec = registry.spec(failing.verdict.subject.kernel)  # of the block, if its row failed
+        found = _causes(spec, failing, read[log], read[err])
     return Blocker(
         need=need,
         status=failing.verdict.status,

@@ -34,7 +34,10 @@ class Stored:
 
 
 def verdicts_of(registry: Registry, rows: Iterable[RowId]) -> dict[RowId, list[Stored]]:
-    """The verdicts of each of ``rows``, oldest first; raises InputError for one that is broken."""
+    """The verdicts on each of ``rows``, oldest first; raises InputError for one that is broken.
+
+    Without those of canaries, which asked the device whether it works, and not the row.
+    """
     wanted = set(rows)
     paths: dict[str, RowId] = {}
     for path in registry.snapshot.oids:
@@ -45,7 +48,9 @@ def verdicts_of(registry: Registry, rows: Iterable[RowId]) -> dict[RowId, list[S
     contents = registry.snapshot.read_many(paths)
     found: dict[RowId, list[Stored]] = {row: [] for row in wanted}
     for path, row in paths.items():
-        found[row].append(Stored(row, path, decode(contents[path], Verdict, path)))
+        verdict = decode(contents[path], Verdict, path)
+        if verdict.canary is UNSET:
+            found[row].append(Stored(row, path, verdict))
     for stored in found.values():
         stored.sort(key=lambda one: one.verdict.run_id)
     return found

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 from pathlib import Path, PurePosixPath
 
 from registry_tool.errors import RegistryError, UsageError
@@ -20,9 +22,11 @@ def choose(registry: Registry, target: str, name: str, wanted: str | None) -> Pa
         folder = Path(wanted)
         if not folder.is_dir():
             raise UsageError(
-                "no such folder" if not folder.exists() else "not a folder",
+                "no such folder" if not os.path.lexists(folder) else "not a folder",
                 path=folder,
-                fix=f"mkdir -p {folder} (or another --folder DIR)",
+                fix="give another --folder DIR"
+                if os.path.lexists(folder)
+                else f"{shlex.join(['mkdir', '-p', str(folder)])} (or another --folder DIR)",
             )
         return folder.resolve()
     known = harness_folder(registry.target(target), name)

@@ -37,6 +37,7 @@ CRITERIA: tuple[Name, ...] = ("signal", "correctness", "tiles", "row")
 DIAGNOSIS = "make diagnosis"
 _EMULATION = "emulation"
 _NO_ROW = "there is no row"
+_TIME = len("20260101T000000Z")
 # Which criterion a complaint of the rules is about, by the group of its number; else the row.
 _GROUPS: Mapping[str, Name] = {"KR1": "correctness", "KR2": "tiles"}
 
@@ -56,8 +57,9 @@ class NeedState:
 
     ``row`` is the row that meets it, or the one that is there and does not; it is a block's row
     if ``block`` is its spec. ``cited`` is the verdict that the row stands on, ``verdicts`` every
-    verdict on the need, oldest first; ``failing`` is the newest of them, if the need is unmet and
-    that one did not pass. ``obstacles`` say why no configuration is legal.
+    verdict on the need, oldest first; ``failing`` is the newest run that did not pass: of all, if
+    no row proves the need, else of the row's own recipe, if it came after what the row stands on.
+    ``obstacles`` say why no configuration is legal.
     """
 
     wanted: Wanted
@@ -219,6 +221,16 @@ class _Gate:
         )
         source, problems = self._signal(wanted, found)
         problems += self._of_row(wanted, found, cited)
+        failing = None if found.is_correct else _failing(own)
+        since = _failed_since(self.verdicts.get(found.row, ()), found.record, cited)
+        if since is not None:
+            failing = since
+            verdict = since.verdict
+            reason = (
+                f"the newest run of its tile and herd did not pass: {verdict.status}: "
+                f"{verdict.reason} ({verdict.run_id})"
+            )
+            problems.append(Problem("correctness", reason, self._again(found)))
         verdicts = own if found.block is None else [*own, *self.verdicts[found.row]]
         return NeedState(
             wanted=wanted,
@@ -230,7 +242,7 @@ class _Gate:
             block=found.block,
             cited=cited,
             verdicts=tuple(verdicts),
-            failing=None if found.is_correct else _failing(own),
+            failing=failing,
             remarks=tuple(f.message for f in found.findings if f.severity == "warning"),
         )
 
@@ -358,22 +370,40 @@ class _Gate:
         return shlex.join(["registry-tool", "verify", *words, "--target", self.target])
 
 
-def _newest_pass(verdicts: Sequence[Stored], record: Record) -> Stored | None:
-    """The newest pass of the row's own recipe; a sweep keeps passes of others, which are slower."""
-    passing = [
+def _runs_of(verdicts: Sequence[Stored], record: Record) -> list[Stored]:
+    """The runs of the row's own recipe, oldest first."""
+    return [
         one
         for one in verdicts
-        if one.verdict.status == "pass"
-        and one.verdict.canary is UNSET  # it asked the device, not the row
-        and one.verdict.subject.tile == record.tile
-        and one.verdict.subject.herd == record.herd
+        if one.verdict.subject.tile == record.tile and one.verdict.subject.herd == record.herd
     ]
+
+
+def _newest_pass(verdicts: Sequence[Stored], record: Record) -> Stored | None:
+    """The newest pass of the row's own recipe; a sweep keeps passes of others, which are slower."""
+    passing = [one for one in _runs_of(verdicts, record) if one.verdict.status == "pass"]
     return passing[-1] if passing else None
 
 
+def _failed_since(
+    verdicts: Sequence[Stored], record: Record, cited: Stored | None
+) -> Stored | None:
+    """The newest run of the row's recipe that did not pass, if no pass came after it."""
+    failed = [one for one in _runs_of(verdicts, record) if one.verdict.status != "pass"]
+    newest = _newest_pass(verdicts, record)
+    passes = [one for one in (cited, newest) if one is not None]
+    return failed[-1] if failed and all(_is_after(failed[-1], one) for one in passes) else None
+
+
+def _is_after(failed: Stored, passed: Stored) -> bool:
+    """Whether ``failed`` was run after ``passed``; a run id tells the time to the second only."""
+    one, other = failed.verdict.run_id[:_TIME], passed.verdict.run_id[:_TIME]
+    # A pass counts the failures of its recipe before it.
+    return one > other or (one == other and passed.verdict.earlier_failures is UNSET)
+
+
 def _failing(verdicts: Sequence[Stored]) -> Stored | None:
-    runs = [one for one in verdicts if one.verdict.canary is UNSET]
-    newest = max(runs, key=lambda one: one.verdict.run_id, default=None)
+    newest = max(verdicts, key=lambda one: one.verdict.run_id, default=None)
     return newest if newest is not None and newest.verdict.status != "pass" else None
 
 

@@ -37,44 +37,63 @@ _COLUMNS = (
     ("Tiles", "---:"),
     ("Notes", "---"),
 )
+# A heading of the phase, whatever it says in brackets.
+_PHASE_1 = r"Phase 1(?:[ \t]*\([^()\n]*\))?"
+_TARGET = re.compile(
+    r"^(?:\*\*)?Target (\S+?)(?:, measured on the device\.$| is an emulation: )", re.M
+)
 _MISSING_PAGE = re.compile(r"\bno page\b", re.I)
 
 
 @dataclass(frozen=True)
 class Page:
-    """One of the files: ``path`` is relative to the model's folder."""
+    """One of the files: ``path`` is relative to the model's folder.
+
+    ``target`` is the one that its regions tell of.
+    """
 
     path: str
     title: str
     lead: str
     sections: tuple[Section, ...]
+    target: str | None = None
 
 
 def pages(gate: Gate, blockers: Sequence[Blocker]) -> list[Page]:
     """The three files of the model."""
-    name = gate.model.model
+    name, target = gate.model.model, gate.target
+    progress = _body(_progress(gate, blockers))
     return [
         Page(
             KERNELS,
             f"Phase 1 kernels of {escape(name)}",
             f"Every kernel and shape that {escape(name)} needs, and the run that proves it.",
             (Section("kernels", "Phase 1 kernels", _body(_kernels(gate))),),
+            target,
         ),
         Page(
             PROGRESS,
             f"Progress of {escape(name)}",
             "What is done, and what it took.",
-            (Section("phase1", "Phase 1", _body(_progress(gate, blockers))),),
+            (Section("phase1", "Phase 1", progress, kind=_PHASE_1, below=progress),),
+            target,
         ),
         Page(
             TODO,
             f"{escape(name)}: to do",
             "The regions are generated; the words around them are yours.",
             (
-                Section("phase1", None, _body(_checklist(gate))),
+                Section(
+                    "phase1",
+                    None,
+                    _body([f"## {heading(gate)}", "", *_checklist(gate)]),
+                    kind=_PHASE_1,
+                    below=_body([f"{heading(gate)}.", "", *_checklist(gate)]),
+                ),
                 Section("blockers", "Active blockers", _body(_blockers(gate, blockers))),
                 Section("prerequisites", "Phase 2 prerequisites", _body(_prerequisites(gate))),
             ),
+            target,
         ),
     ]
 
@@ -83,6 +102,12 @@ def _body(lines: Iterable[str]) -> bytes:
     # Blank lines around it, so that no marker runs into a table or a list.
     text = "\n".join(lines).strip("\n")
     return f"\n{text}\n\n".encode()
+
+
+def target_of(body: bytes) -> str | None:
+    """The target that a region tells of, if it says so."""
+    match = _TARGET.search(body.decode("utf-8", "replace"))
+    return match[1].replace("\\", "") if match else None
 
 
 def _lead(gate: Gate) -> Iterator[str]:
@@ -241,8 +266,6 @@ def heading(gate: Gate) -> str:
 
 
 def _checklist(gate: Gate) -> Iterator[str]:
-    yield f"## {heading(gate)}"
-    yield ""
     yield from _lead(gate)
     for need in gate.needs:
         mark = "x" if need.passed else " "

@@ -114,13 +114,19 @@ def _task(
                 return Task(wanted, "verified", row, (_again(backed[row], forced),))
             stale = stale or row
     refusals: list[Refusal] = []
+    obstacles: list[str] = []
     for variant in wanted.variants:
         refused = known.refusals(row_id(target, spec.kernel, spec.dims, shape, variant))
         refusals += refused.values()
         candidate = choose(spec, shape, variant, backed.values(), refused)
         if forced:
             candidate = _forced(candidate, variant, forced)
-        if candidate is not None:
+        if candidate is None:
+            continue
+        broken = _broken(spec, shape, candidate) if forced else []
+        if broken:
+            obstacles += broken
+        else:
             candidates.append(candidate)
     block = blocks.get((spec.kernel, tuple(shape.values()))) if wanted.uses else None
     if block is not None:
@@ -128,7 +134,7 @@ def _task(
     if candidates:
         state: State = "stale" if stale else "missing"
         return Task(wanted, state, stale, tuple(candidates), refusals=tuple(refusals))
-    obstacles = [
+    obstacles += [
         f"{variant + ': ' if variant else ''}{text}"
         for variant in wanted.variants
         for text in blocking_constraints(spec, shape, variant)
@@ -152,6 +158,13 @@ def _forced(
     if not isinstance(tile, dict) or not isinstance(herd, list):
         return candidate
     return Candidate(variant, tile, herd, "as asked")
+
+
+def _broken(spec: KernelSpec, shape: Mapping[str, int], candidate: Candidate) -> list[str]:
+    """The hard constraints that a tile and herd which somebody asked for do not keep."""
+    found = kernel.violations(spec, shape, candidate.variant, candidate.tile, candidate.herd)
+    lead = f"{candidate.variant}: " if candidate.variant else ""
+    return [f"{lead}{one.id}: {one.message}" for one in found if one.hard]
 
 
 def backed_rows(registry: Registry, target: str) -> dict[RowId, Record]:

@@ -272,3 +272,10 @@ class Policy(Part, frozen=True):
     signing: Annotated[
         Literal["off"], Meta(description="Whether verdicts must be signed; `off` is all there is.")
     ] = "off"
+    lookup: Annotated[
+        Literal["any", "sound", "verified"] | None,
+        Meta(
+            description="Which rows answer lookups that do not say: `any`, only those without "
+            "caveats (`sound`), or only those that a run backs (`verified`); null leaves it open."
+        ),
+    ] = None

@@ -17,6 +17,7 @@ from registry_tool.rules.ledger import ledger
 from registry_tool.rules.model import Finding
 from registry_tool.rules.views import ChangeView, Context
 from registry_tool.store import git
+from registry_tool.store.git import Change
 from registry_tool.store.snapshot import Snapshot
 
 _CONTEXT = ("registry.yaml", "kernels", "models")
@@ -33,7 +34,7 @@ def judge_change(
 
     ``baseline`` and ``imported`` are those of `State`.
     """
-    changes = [change for change in snapshot.changes if change.was_there and _matters(change.path)]
+    changes = [change for change in snapshot.changes if _matters(change)]
     owed = ledger(snapshot, baseline, imported)
     if snapshot.repository is None or (not changes and owed is None):
         return []
@@ -57,8 +58,10 @@ def judge_change(
     ]
 
 
-def _matters(path: str) -> bool:
-    return kind_of(path) in ("policy", "spec", "verdict", "log")
+def _matters(change: Change) -> bool:
+    kind = kind_of(change.path)
+    # A new page may stand in the place of a built-in one; all else that is new changes nothing.
+    return kind == "spec" or (change.was_there and kind in ("policy", "verdict", "log"))
 
 
 class _Seeker:

@@ -8,7 +8,12 @@ from collections.abc import Iterator
 from registry_tool.records import catalog
 from registry_tool.records.spec import KernelSpec
 from registry_tool.rules.layout import row_of
-from registry_tool.rules.loosening import extensions, loose_figures, loosenings
+from registry_tool.rules.loosening import (
+    extensions,
+    harness_changes,
+    loose_figures,
+    loosenings,
+)
 from registry_tool.rules.model import Complaint
 from registry_tool.rules.views import ChangeView, FileView, RowView
 
@@ -35,6 +40,13 @@ def loose_override(file: FileView) -> Iterator[Complaint]:
         if page is not None:
             for words in [*loosenings(page, file.value), *extensions(page, file.value)]:
                 yield Complaint(f"{words}; {_ONLY_TIGHTEN}", line=1)
+            for words in harness_changes(page, file.value):
+                yield Complaint(
+                    f"{words}: what its rows prove hangs on these commands",
+                    line=1,
+                    severity="warning",
+                    fix="nothing must be done, if the harness tree really needs it",
+                )
 
 
 def loose_at_row(row: RowView) -> Iterator[Complaint]:
@@ -65,13 +77,13 @@ def _loosened_page(view: ChangeView, path: str) -> Iterator[Complaint]:
     before, after = view.base.specs.get(name), view.context.specs.get(name)
     if before is None or after is None:
         return
-    words = loosenings(before, after, view.rows_of(name))
+    words = [*loosenings(before, after, view.rows_of(name)), *harness_changes(before, after)]
     if not words:
         return
     needing = view.fail_before(name)
     for record_path, complaint in needing:
         yield Complaint(
-            f"this row passes only because the same change loosens {path} ({words[0]}); with the "
+            f"this row passes only because the same change edits {path} ({words[0]}); with the "
             f"page as it was: {complaint}",
             path=record_path,
         )

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import UNSET
 
+from registry_tool.records.spec import HarnessRun, KernelSpec
 from registry_tool.records.verdict import Attempt, Output, StoredLog, Verdict
 from registry_tool.rules.views import VerdictView
 
@@ -144,13 +145,13 @@ _NO_RUN_ID = b"00000000T000000Z-00000000"
 
 
 def other_command(view: VerdictView) -> str | None:
-    """What the command of an emulated run lacks of the verdict's subject, or None."""
+    """What the command of a run lacks of the verdict's subject, or None."""
     subject, spec = view.verdict.subject, view.spec
     if not view.verdict.attempts or spec is None:
         return None
     command = " ".join([*view.verdict.attempts[-1].command, ""])
     if _EMULATOR not in command:
-        return None
+        return _other_hardware_command(view, spec)
     wanted = [f" {_EMULATOR} {' '.join([subject.kernel, *_pairs(subject.shape)])} "]
     wanted += [f" --variant {subject.variant} "] if subject.variant else []
     wanted += [f" --tile {','.join(_pairs(subject.tile))} "] if subject.tile else []
@@ -161,6 +162,49 @@ def other_command(view: VerdictView) -> str | None:
     own = re.search(_OWN_EMULATOR, command) if ".py:" in command else None
     if own is not None and own[1] != f"kernels/{spec.emulator}":
         return f"it runs {own[1]}, the kernel's page names {spec.emulator}"
+    return None
+
+
+def _other_hardware_command(view: VerdictView, spec: KernelSpec) -> str | None:
+    """What the commands of a hardware run lack: every size that its page hands to the harness.
+
+    Sizes are sought as numbers, wherever they stand: a page may come to call its flags otherwise.
+    """
+    verdict = view.verdict
+    harness = spec.harness.get(verdict.subject.target)
+    target = view.context.target(verdict.subject.target)
+    if verdict.kind != "harness" or harness is None or target is None or target.kind != "hardware":
+        return None
+    gated = [] if verdict.attempts[-1].step is not UNSET else [verdict.attempts[-1]]
+    compiled = [] if verdict.compile is UNSET else [verdict.compile]
+    for template, runs in (
+        (harness.correctness, gated),
+        (harness.timing, verdict.profile or []),
+        (harness.compile, compiled),
+    ):
+        for run in runs:
+            words = _lacks(run, template, verdict, spec)
+            if words is not None:
+                return words
+    return None
+
+
+def _lacks(
+    run: Attempt, template: HarnessRun | None, verdict: Verdict, spec: KernelSpec
+) -> str | None:
+    if template is None:
+        return None
+    subject, asked = verdict.subject, " ".join(template.command)
+    herd = dict(zip(spec.herd, subject.herd, strict=False))
+    said = " ".join(run.command)
+    for name, size in {**subject.shape, **subject.tile, **herd}.items():
+        if f"{{{name}}}" in asked and not re.search(rf"(?<!\d){size}(?!\d)", said):
+            return f"{name}={size} is not in it"
+    takes_variant = "{variant}" in asked or ("{method}" in asked and subject.precision != "low")
+    if takes_variant and subject.variant is not None and subject.variant not in said:
+        return f"the variant {subject.variant} is not in it"
+    if "{peano}" in asked and "$PEANO_INSTALL_DIR" not in said:
+        return "PEANO_INSTALL_DIR is not in it"
     return None
 
 
@@ -197,6 +241,7 @@ def contradictions(view: VerdictView) -> Iterator[tuple[str, str]]:
         return
     if not verdict.attempts:
         yield "/attempts", "it names no run"
+    yield from _roles(verdict)
     if verdict.attempts:
         yield from _run(verdict.attempts[-1], f"/attempts/{len(verdict.attempts) - 1}", "its run")
     if verdict.performance is not None:
@@ -207,6 +252,31 @@ def contradictions(view: VerdictView) -> Iterator[tuple[str, str]]:
         yield from _outputs(verdict.outputs, elements)
     elif verdict.outputs:
         yield "/outputs", "a diagnosis has no figures of outputs"
+
+
+def _roles(verdict: Verdict) -> Iterator[tuple[str, str]]:
+    """What a verdict that passed cannot say of itself and its runs."""
+    if verdict.canary is not UNSET:
+        yield "/canary", "it only tried the device, and was not held to its timing runs"
+    if verdict.places is not UNSET:
+        yield "/places", "it says that the configuration does not place"
+    if not verdict.attempts:
+        return
+    last = verdict.attempts[-1]
+    if last.step is not UNSET:
+        yield f"/attempts/{len(verdict.attempts) - 1}/step", f"its deciding run was a {last.step}"
+    for at, run in enumerate(verdict.profile or ()):
+        if run.step != "timing":
+            yield f"/profile/{at}/step", "a run of its profile was no timing run"
+        if run.started < last.started:
+            yield f"/profile/{at}/started", "a timing run started before the gated one"
+    if verdict.compile is not UNSET and verdict.compile.step != "compile":
+        yield "/compile/step", "its compile-only run was none"
+    around = verdict.environment
+    for name in ("host", "device", "driver", "firmware", "power_mode", "platform_profile"):
+        fact = getattr(around, name)
+        if fact.value is None and fact.reason is None:
+            yield f"/environment/{name}", f"it says neither {name} nor why it is unknown"
 
 
 def _run(

@@ -130,6 +130,18 @@ def _harness(before: KernelSpec, after: KernelSpec) -> Iterator[str]:
             yield f"its rows meet needs of {cover.kernel}, or other ones than before"
 
 
+def harness_changes(before: KernelSpec, after: KernelSpec) -> list[str]:
+    """How ``after`` runs the kernel on hardware otherwise: nobody can compare two commands."""
+    found = []
+    for target, harness in before.harness.items():
+        other = after.harness.get(target)
+        if other is None or other == harness:
+            continue
+        names = [n for n in harness.__struct_fields__ if getattr(harness, n) != getattr(other, n)]
+        found.append(f"the harness for {target} is another one ({', '.join(names)})")
+    return found
+
+
 def _case(row: Record) -> _Case:
     return _Case(row.shape, row.variant, row.tile, row.herd)
 

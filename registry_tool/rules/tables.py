@@ -186,8 +186,8 @@ RULES = (
         summary="A generated region was edited by hand.",
         rationale="The next render would drop the edit, and until then the page shows what no "
         "verdict proves.",
-        fix="registry-tool render --force drops the edit; registry-tool note and use carry "
-        "remarks and users into the row",
+        fix="registry-tool absorb carries Used by and Notes into the row and names what it cannot "
+        "take; registry-tool render --force drops the edit",
         on_page=_edited,
     ),
     Rule(

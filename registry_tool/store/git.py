@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shlex
 import subprocess
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -130,7 +131,10 @@ class Repository:
 
 
 def open_repository(root: Path) -> Repository | None:
-    """The repository that holds ``root``, or None if there is none (or no git)."""
+    """The repository that holds ``root``, or None if there is none (or no git).
+
+    Raises GitError for one that git does not trust.
+    """
     environment = _environment()
     # With GIT_DIR set (a hook in a linked worktree), git takes its working folder for the top.
     cwd = Path.cwd() if "GIT_DIR" in environment else root
@@ -148,6 +152,13 @@ def open_repository(root: Path) -> Repository | None:
         )  # fmt: skip
     except OSError:
         return None
+    if b"dubious ownership" in done.stderr:
+        # Taken for no repository, nothing would be staged and nobody told.
+        raise GitError(
+            "git does not trust this repository: it belongs to another user",
+            path=root,
+            fix=f"git config --global --add safe.directory {shlex.quote(str(cwd))}",
+        )
     lines = os.fsdecode(done.stdout).splitlines()
     if done.returncode != 0 or len(lines) < 3:
         return None

@@ -134,10 +134,15 @@ def _table(titles: Sequence[str], aligns: Sequence[str], lines: Sequence[str]) -
 
 
 def details_json(
-    spec: KernelSpec, target: str, target_kind: str, records: Iterable[Record]
+    spec: KernelSpec,
+    target: str,
+    target_kind: str,
+    records: Iterable[Record],
+    lookup: str | None = None,
 ) -> bytes:
     """details/<Kernel>.json in the upstream form, of the records of one target."""
-    return details.encode(spec, target, target_kind, rows(spec, target_kind, records))
+    in_order = rows(spec, target_kind, records)
+    return details.encode(spec, target, target_kind, in_order, lookup)
 
 
 def summary(registry: Registry, target: str, spec: KernelSpec, made: Sequence[Row]) -> Summary:
@@ -305,7 +310,7 @@ def kernel_pages(
             {SHAPES_REGION: _body(assemble(spec, in_order))},
         ),
         page_path(registry, target, spec.kernel, "json"): WholeFile(
-            details.encode(spec, target, kind, in_order)
+            details.encode(spec, target, kind, in_order, registry.policy.lookup)
         ),
     }
 
@@ -351,6 +356,6 @@ def refuse_edited(generated: Mapping[str, Page], existing: Mapping[str, bytes]) 
             f"region {region.name!r} was edited by hand, and it is generated{others}",
             path=path,
             line=region.start_line,
-            fix="registry-tool render --force drops the edit; Used by and Notes cells belong into "
-            "the row first: registry-tool use, registry-tool note (or absorb, where it exists)",
+            fix="registry-tool absorb carries Used by and Notes cells into the row; registry-tool "
+            "render --force drops the edit",
         )

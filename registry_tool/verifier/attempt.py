@@ -62,9 +62,13 @@ class Run:
 
 @dataclass(frozen=True)
 class Attempt:
-    """The runs of one attempt: ``runs`` in order, of which the last was no pass if ``decided``."""
+    """The runs of one attempt, in order; it ends with the first that speaks against the row.
+
+    ``lacks_compile_mode``: its harness ran on the device, or refused, when asked to compile only.
+    """
 
     runs: tuple[Run, ...]
+    lacks_compile_mode: bool = False
 
     @property
     def deciding(self) -> Run:
@@ -109,17 +113,20 @@ def attempt(
     Stopped when ``stop`` is set.
     """
     runs: list[Run] = []
+    lacks = False
     limit_s = job.target.lock.limit_s
     with prepared(job.commands.build, limit_s, announce, stop):
         for kind, step in _plan(job):
             run = _run(job, kind, step, folder, announce, stop)
-            if kind == "compile" and is_unknown(run.out, run.err, run.finished.exit_status):
-                announce(f"{job.row}: this harness has no compile-only mode; it is run at once")
-                continue
+            if kind == "compile":
+                lacks = is_unknown(run.out, run.err, run.finished.exit_status)
+                if lacks:
+                    announce(f"{job.row}: this harness has no compile-only mode; it is run at once")
+                    continue
             runs.append(run)
             if run.judgement.status != "pass":
                 break
-    return Attempt(tuple(runs))
+    return Attempt(tuple(runs), lacks)
 
 
 def _plan(job: Job) -> Iterator[tuple[Kind, Step]]:
@@ -206,7 +213,7 @@ def judge_compile(out: Stream, err: Stream, finished: Finished) -> Judgement:
     """Whether a compile-only run built the kernel: `pass`, or how it failed."""
     found = judge(out.facts, finished.exit_status, finished.timed_out, Request(), err.facts)
     if finished.timed_out:
-        why = f"compiling was ended at its limit of {finished.seconds:.0f} s, before any run"
+        why = f"compiling was ended at its time limit ({finished.seconds:.0f} s), before any run"
         return Judgement("timeout", why, (), None, None, None)
     if finished.exit_status == 0 and found.status not in ("error", "timeout", "fail"):
         return Judgement("pass", None, (), None, None, None)

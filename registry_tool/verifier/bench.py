@@ -84,6 +84,7 @@ class Bench:
         self._target = target
         self._settings = settings
         self._listener = listener
+        self._run_at_once: set[str] = set()  # kernels whose harness has no compile-only mode
         self._canary: Canary | None = None
         self._diagnosis: Diagnosis | None = None
         if settings.place is not None:
@@ -109,11 +110,15 @@ class Bench:
         if self._diagnosis is not None and target not in task.wanted.spec.harness:
             return self._diagnosis.outcome(task, candidate)
         job = make_job(registry, target, task, candidate, settings)
+        if job.row.kernel in self._run_at_once:
+            job = job.without_compile()
         canary = self._canary
         is_sound = None if canary is None else lambda: canary.is_sound(job.row)
         outcome = run_row(
             job, registry.root, self._listener.line, stop, is_sound, settings.surroundings
         )
+        if outcome.lacks_compile_mode:
+            self._run_at_once.add(job.row.kernel)
         if outcome.passed and canary is not None:
             canary.remember(job, outcome)
         return job.row, outcome, None

@@ -83,6 +83,7 @@ def carry_out(
             del rest[id(answer.task)]
             _settle(registry, answer, result, listener)
             if answer.is_suspect:
+                listener.line(SUSPECT)
                 ending = SUSPECT
                 break
     except LockBusyError as error:
@@ -134,7 +135,7 @@ def _run(
         try:
             row, outcome, provenance = bench.outcome(task, candidate, stop)
         except HarnessError as error:
-            return _Answer(task, tuple(tried), obstacle=error.message)
+            return _Answer(task, tuple(tried), obstacle=" ".join(str(error).split()))
         tried.append((candidate, outcome))
         if outcome.passed:
             before = registry.records.get(row)

@@ -1,6 +1,8 @@
 """Whether a harness knows the compile-only mode that its page names; not every tree does.
 
-A Makefile that ignores the mode would run on the device, without the lock.
+A harness that ignores the mode would run on the device, without the lock. So it must be seen that
+the mode reaches a script, before; and what printed figures all the same did run, whatever it was
+asked for.
 """
 
 from __future__ import annotations
@@ -8,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 
+from registry_tool.verifier import makefile_text
 from registry_tool.verifier.hardware import OUTER_MAKE
 from registry_tool.verifier.job import Commands, Step
 from registry_tool.verifier.machine.ask import ask
@@ -18,30 +21,39 @@ _UNKNOWN = re.compile(
     rb"unrecognized arguments: |invalid choice: '[^']*compile|No rule to make target"
 )
 _EDGE = 1 << 16
+_SAYS_ONLY = re.compile(r"\s*[@-]*\s*(?:echo|printf)\b")
 
 
 def is_honoured(commands: Commands) -> bool:
-    """Whether the compile-only command does something else than the gated one, as `make -n` says.
+    """Whether the compile-only mode reaches a script, as far as that can be seen before a run.
 
-    What is not run by make is not asked: it refuses a flag that it does not know.
+    What is not run by make is not asked: a script refuses a flag that it does not know.
     """
     compiling = commands.compile
     if compiling is None or compiling.command[0] != "make":
         return compiling is not None
-    own, gated = _recipe(compiling), _recipe(commands.correctness)
-    return own is not None and own != gated
+    given = [name for word in compiling.command if (name := word.partition("=")[0]) != word]
+    if makefile_text.runs_anyway(compiling.cwd, os.environ, given) is not None:
+        return False  # make would not only print it
+    own, gated = _words(compiling), _words(commands.correctness)
+    return any("compile" in word for word in own - gated)
 
 
-def _recipe(step: Step) -> str | None:
-    """What make would run for ``step``; None if it refuses."""
+def _words(step: Step) -> set[str]:
+    """The words of what make would start for ``step``; none if it refuses."""
     if step.command[0] != "make":
-        return None
+        return set()
     command = ["make", "-n", "-C", str(step.cwd), *step.command[1:]]
     answer = ask(command, {k: v for k, v in os.environ.items() if k not in OUTER_MAKE})
-    return None if answer.failure is not None else answer.text
+    if answer.failure is not None:
+        return set()
+    lines = answer.text.replace("\\\n", " ").splitlines()
+    return {word for line in lines if not _SAYS_ONLY.match(line) for word in line.split()}
 
 
 def is_unknown(out: Stream, err: Stream, exit_status: int | None) -> bool:
-    """Whether a compile-only run ended because its script does not know the mode."""
+    """Whether a compile-only run was none: its script refused the mode, or ran all the same."""
+    if out.facts.outputs or out.facts.timings or out.facts.has("pass", "failed"):
+        return True
     said = out.stored[-_EDGE:] + err.stored[-_EDGE:]
     return exit_status not in (0, None) and _UNKNOWN.search(said) is not None

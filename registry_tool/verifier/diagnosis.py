@@ -89,7 +89,11 @@ class Diagnosis:
         return row, outcome, {"tile": PROVENANCE, "herd": PROVENANCE}
 
     def _model(self, task: Task) -> str:
-        names = list(dict.fromkeys(use.model for use in task.wanted.uses))
+        names = list(dict.fromkeys(use.model for use in task.wanted.uses)) or [
+            model.model
+            for model in self._registry.models()
+            if any(need.kernel == task.wanted.spec.kernel for need in model.needs)
+        ]
         for name in names:
             if self._folder(name).is_dir():
                 return name

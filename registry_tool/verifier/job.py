@@ -81,6 +81,10 @@ class Job:
             band=self.band,
         )
 
+    def without_compile(self) -> Job:
+        """The same for a harness without a compile-only mode."""
+        return replace(self, commands=replace(self.commands, compile=None))
+
     def only_gated(self) -> Job:
         """The same without compile-only and timing runs: the quickest way to ask the device."""
         return replace(self, commands=replace(self.commands, compile=None, timing=None))

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from registry_tool.errors import UsageError
-from registry_tool.store.registry import Registry
+from registry_tool.store.registry import POLICY, Registry
 from registry_tool.verifier.hardware import Place, find_place
 from registry_tool.verifier.locks.harness_lock import clash, remedy
 from registry_tool.verifier.locks.lock_file import open_lock
@@ -22,6 +22,13 @@ def prepare(
     Raises ToolError for a tree, a compiler or a lock that no run could use.
     """
     target = registry.target(name)
+    if not Path(target.lock.path).is_absolute():
+        raise UsageError(
+            f"the lock {target.lock.path} is no absolute path: every working folder would have its "
+            "own, and none would exclude another",
+            path=POLICY,
+            fix=f"write an absolute path in registry.yaml: targets.{name}.lock.path",
+        )
     if target.kind != "hardware":
         return None, None
     problem = clash(target)

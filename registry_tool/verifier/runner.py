@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from msgspec import UNSET
@@ -29,6 +29,7 @@ from registry_tool.verifier.job import Job
 from registry_tool.verifier.machine import environment
 from registry_tool.verifier.machine.environment import Surroundings
 from registry_tool.verifier.retry import earlier_failures, worth_another
+from registry_tool.verifier.stop import Stopped
 
 __all__ = ["Job", "Outcome", "record_from", "run_row"]
 
@@ -48,6 +49,7 @@ class Outcome:
     causes: tuple[Cause, ...]
     survivors: tuple[str, ...]
     is_suspect: bool = False
+    lacks_compile_mode: bool = False
 
     @property
     def passed(self) -> bool:
@@ -67,7 +69,7 @@ def run_row(
 
     ``is_sound`` asks the device after a time-out; if it says no, that was the last run. Raises
     LockBusyError if a lock stays busy, ToolError if the harness cannot be started, and Stopped
-    when ``stop`` is set: then nothing is written of an attempt that was not finished.
+    when ``stop`` is set: attempts that were finished by then leave their verdict.
     """
     folder = registry_root / job.row.verdict_folder
     folder.mkdir(parents=True, exist_ok=True)
@@ -77,16 +79,21 @@ def run_row(
         try:
             attempts.append(attempt(job, folder, announce, stop))
             is_suspect = attempts[-1].hung and is_sound is not None and not is_sound()
-        except LockBusyError:
-            if attempts:  # what is known already must not be lost for it
+        except (LockBusyError, Stopped, KeyboardInterrupt):
+            # What went wrong already must not be lost: a later pass is flaky for it.
+            if attempts:
                 conclude(job, attempts, registry_root, surroundings)
             raise
         if is_suspect:
             break
         if not worth_another(job, attempts):
             break
+        if attempts[-1].lacks_compile_mode:
+            job = job.without_compile()
         announce(f"{job.row}: {attempts[-1].deciding.judgement.status}; trying once more")
-    return conclude(job, attempts, registry_root, surroundings, is_suspect)
+    outcome = conclude(job, attempts, registry_root, surroundings, is_suspect)
+    lacks = any(one.lacks_compile_mode for one in attempts)
+    return replace(outcome, lacks_compile_mode=lacks)
 
 
 def conclude(

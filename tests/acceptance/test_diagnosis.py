@@ -158,3 +158,12 @@ def test_the_dry_run_shows_the_diagnosis(covered: Bench) -> None:
     done = run(covered, 8, "--dry-run")
     assert "make diagnosis PEANO_INSTALL_DIR=" in done.stdout
     assert covered.tree.starts() == []
+
+
+def test_a_single_shape_is_covered_by_a_saved_model_that_needs_the_kernel(covered: Bench) -> None:
+    run(covered, 8, "--dry-run")  # saves nothing but the model's file
+    words = ["verify", "--target", "npu2", "--kernel", KERNEL, "--shape", "M=128,N=256"]
+    done = covered.world.tool(*words)
+    assert done.returncode == 0, done.stderr
+    (record,) = documents(covered)[0]
+    assert record["verdict"]["kind"] == "diagnosis"

@@ -187,3 +187,19 @@ def test_a_make_around_verify_changes_nothing_for_the_harness(bench: Bench) -> N
     assert bench.tree.starts(ROPE.folder, "run")
     log = next(path for path in bench.logs() if path.stem.count(".") == 0)
     assert "Entering directory" not in log.read_text()
+
+
+def test_a_lock_path_that_hangs_on_the_working_folder_is_refused(bench: Bench) -> None:
+    bench.configure(lock={"path": "device.lock", "limit_s": 5})
+    done = bench.verify(ROPE)
+    assert done.returncode == 2
+    assert "no absolute path" in done.stderr
+    assert bench.tree.starts() == []
+
+
+def test_a_tile_that_breaks_a_constraint_never_reaches_the_device(bench: Bench) -> None:
+    done = bench.verify(ADD, "--tile", "tile=7")
+    assert done.returncode == 1
+    assert "does not hold" in done.stderr
+    assert bench.tree.starts() == []
+    assert bench.world.records() == []

@@ -15,6 +15,8 @@ from msgspec.structs import replace
 
 from registry_tool.records import canonical
 from registry_tool.records.model import Model, Need, Uncovered
+from registry_tool.records.verdict import Verdict
+from registry_tool.verifier import artifact
 from tests.acceptance import world as worlds
 from tests.acceptance.test_eleventh_kernel import EMULATOR, SPEC
 from tests.acceptance.world import World
@@ -183,6 +185,50 @@ def test_a_row_must_stand_on_the_newest_pass_of_its_recipe(world: World) -> None
         assert not found["criteria"]["row"]
         world.ok(*shlex.split(found["next"][0])[1:])
     assert needs(world, 1)[ROPE, "8x64"]["passed"]
+
+
+def test_a_row_whose_newest_run_failed_is_a_blocker_until_it_passes_again(world: World) -> None:
+    change_model(world, only(ROPE))
+    recipe = ("verify", "--kernel", ROPE, "--shape", "8x64", "--force")
+    assert world.tool(*recipe, "--inject", "zeros").returncode == 1
+    document = world.json("model", "Tiny", status=1)
+    assert (document["passed"], document["total"]) == (3, 4)
+    (found,) = [need for need in document["needs"] if not need["passed"]]
+    assert found["criteria"] == {
+        "signal": True, "correctness": False, "tiles": True, "row": True,
+    }  # fmt: skip
+    (blocker,) = document["blockers"]
+    assert (blocker["kernel"], blocker["status"]) == (ROPE, "fail")
+    assert "all-zero output" in blocker["causes"][0]["likely"]
+    assert (world.registry / blocker["log"]).is_file()
+    write(world)
+    active = (world.registry / "Tiny/TODO.md").read_text().split("## Active blockers")[1]
+    assert blocker["log"] in active
+    (command,) = found["next"]
+    assert command.endswith("--force")
+    world.ok(*shlex.split(command)[1:])
+    assert world.json("model", "Tiny")["blockers"] == []
+
+
+@pytest.mark.parametrize("kind", ["canary", "tile"])
+def test_a_failure_of_a_canary_or_of_another_tile_is_none_of_the_row(
+    world: World, kind: str
+) -> None:
+    change_model(world, only(ROPE))
+    words = ("--herd", "4x1") if kind == "tile" else ()
+    folder = world.registry / "verdicts/npu2-emu/RoPE_bf16/8x64"
+    before = set(folder.glob("*.json"))
+    recipe = ("verify", "--kernel", ROPE, "--shape", "8x64", "--force", *words)
+    assert world.tool(*recipe, "--inject", "zeros").returncode == 1
+    (path,) = set(folder.glob("*.json")) - before
+    if kind == "canary":
+        old = canonical.decode(path.read_bytes(), Verdict)
+        new = artifact.named(replace(old, canary=True))
+        path.write_bytes(canonical.encode(new))
+        for each in folder.glob(f"{old.run_id}.*"):
+            each.rename(folder / each.name.replace(old.run_id, new.run_id))
+    document = world.json("model", "Tiny")
+    assert (document["passed"], document["blockers"]) == (4, [])
 
 
 def test_a_slower_pass_of_another_tile_leaves_the_row_alone(world: World) -> None:
@@ -535,6 +581,45 @@ def test_an_edit_is_dropped_on_request(world: World) -> None:
     assert command == "registry-tool model Tiny --target npu2-emu --write --force"
     write(world, "--force")
     assert todo.read_bytes() == before
+
+
+def test_regions_of_another_target_are_not_replaced_in_silence(world: World) -> None:
+    policy = world.registry / "registry.yaml"
+    one = "  npu2-emu:\n"
+    text = policy.read_text()
+    assert one in text
+    block = one + text.partition(one)[2].partition("\n  npu2")[0].partition("\nsigning")[0]
+    policy.write_text(text.replace(block, block.replace("npu2-emu", "other-emu") + "\n" + block))
+    write(world, "--target", "npu2-emu")
+    before = contents(world.registry / "Tiny")
+    done = world.tool("model", "Tiny", "--target", "other-emu", "--write")
+    assert done.returncode == 2
+    assert "tells of target npu2-emu" in done.stderr
+    assert "model Tiny --target other-emu --write --force (" in done.stderr
+    assert contents(world.registry / "Tiny") == before
+    write(world, "--target", "other-emu", "--force")
+    assert b"Target other-emu" in contents(world.registry / "Tiny")["TODO.md"]
+
+
+def test_a_heading_of_phase_1_is_taken_whatever_it_counts(world: World) -> None:
+    folder = world.registry / "Tiny"
+    folder.mkdir()
+    todo = folder / "TODO.md"
+    todo.write_text("# Tiny\n\n## Phase 1 (0/16 kernels PASSED)\n\nmine\n\n## Later\n")
+    write(world)
+    text = todo.read_text()
+    assert text.count("## Phase 1") == 1
+    start = "## Phase 1 (0/16 kernels PASSED)\n\n<!-- registry:begin phase1 -->\n\n"
+    assert f"{start}Phase 1 (4/16 kernels PASSED)." in text
+    assert "up to date" in write(world)
+
+
+def test_a_file_in_place_of_the_folder_is_not_to_be_made(world: World, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    done = world.tool("model", "Tiny", "--write", "--folder", str(tmp_path / "file"))
+    assert done.returncode == 2
+    assert "not a folder" in done.stderr
+    assert "mkdir" not in done.stderr
 
 
 def test_no_file_is_written_where_one_cannot_be(world: World) -> None:

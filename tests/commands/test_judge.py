@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -146,6 +147,52 @@ def test_an_unreadable_file_still_gives_json(
         "gbps",
         "causes",
     ]
+
+
+@pytest.mark.parametrize("option", ["LOG", "--err"])
+def test_a_pipe_is_refused_and_not_waited_for(tmp_path: Path, option: str) -> None:
+    pipe, log = tmp_path / "pipe", tmp_path / "x.log"
+    os.mkfifo(pipe)
+    log.write_bytes(LOG)
+    words = [str(pipe)] if option == "LOG" else [str(log), "--err", str(pipe)]
+    code = "import sys; from registry_tool.cli import main; sys.exit(main())"
+    done = subprocess.run(
+        [sys.executable, "-c", code, "judge", *words, "--format", "json"],
+        capture_output=True,
+        timeout=60,
+    )
+    document = json.loads(done.stdout)
+    assert (done.returncode, document["status"]) == (2, "error")
+    assert "no regular file" in document["reason"]
+
+
+VERIFY = b"[verify] Summary: {'n_layer_records': 0, 'topk_passed': 1, 'topk_failed': 1}\n"
+
+
+@pytest.mark.parametrize(
+    ("log", "options", "expected"),
+    [
+        (VERIFY + b"[verify] FAIL \xe2\x80\x94 see report for details.\n", ["1"], "fail"),
+        (VERIFY + b"[verify] FAIL \xe2\x80\x94 see report for details.\n", ["0"], "fail"),
+        (VERIFY + b"[verify] PASS\n", ["0"], "unverified"),
+        (LOG, ["0"], "unverified"),
+        (PRECISION, ["0"], "unverified"),
+        (VERIFY, ["-9"], "error"),
+        (VERIFY, ["0", "--timed-out"], "timeout"),
+    ],
+)
+def test_a_model_s_verification_is_never_a_verdict_on_a_kernel(
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    log: bytes,
+    options: list[str],
+    expected: str,
+) -> None:
+    words = ["--mode", "verify", "--format", "json", "--exit-status", *options]
+    status, out, _ = run(capsys, tmp_path, log, *words)
+    document = json.loads(out)
+    assert (status, document["status"]) == (1, expected)
+    assert ("end-to-end" in document["reason"]) == (expected == "unverified")
 
 
 def test_standard_input_is_read_too(

@@ -88,6 +88,17 @@ def test_a_tree_that_is_not_there_is_looked_for_nearby(world: World) -> None:
     assert (found.fix or "").endswith(f"to {world.tree}")
 
 
+def test_a_path_with_a_space_is_one_problem_and_the_kernels_are_left_alone(world: World) -> None:
+    spaced = world.folder / "a tree"
+    world.tree.rename(spaced)
+    world.policy(root=json.dumps(str(spaced)))
+    found = world.checks()
+    assert not [one for one in found if one["topic"] == f"npu2: {KERNEL}"]
+    problems = [one for one in found if one["status"] == "problem"]
+    assert [one["name"] for one in problems if one["topic"].startswith("npu2")] == ["harness_root"]
+    assert "plain characters" in problems[-1]["message"]
+
+
 def test_a_home_path_is_a_warning_with_the_path_to_type(world: World) -> None:
     world.policy(root="~/mlir/programming_examples")
     found = [one for one in world.checks(HOME=str(world.folder)) if one["topic"] == TREE]
@@ -119,6 +130,21 @@ def test_every_kernel_has_a_legal_example_of_each_variant(spec: KernelSpec) -> N
     for one in found:
         broken = kernel.violations(spec, one.shape, one.variant, one.tile, one.herd)
         assert not [rule for rule in broken if rule.hard]
+
+
+def test_a_diagnosis_that_starts_make_is_not_asked(world: World) -> None:
+    target = load(of_worktree(world.registry)).target("npu2")
+    folder, mark = world.tree / "tiny", world.folder / "mark"
+    folder.mkdir()
+    (folder / "Makefile").write_text(f"diagnosis:\n\ttouch {mark}; $(MAKE) prep\nprep:\n\techo\n")
+    with sandbox(world.environ) as box:
+        place = Place(str(world.tree), "/peano")
+        (found,) = fallback.check("npu2", target, ["tiny"], place, box)
+        assert (found.status, "(line 2)" in found.message) == ("warning", True)
+        (folder / "Makefile").write_text(f"diagnose:\n\ttouch {mark}; $(MAKE) prep\n")
+        (found,) = fallback.check("npu2", target, ["tiny"], place, box)
+        assert (found.status, "no target diagnosis" in found.message) == ("problem", True)
+    assert not mark.exists()
 
 
 def test_the_diagnosis_covers_a_kernel_without_a_harness(world: World) -> None:

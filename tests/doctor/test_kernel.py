@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.doctor.world import COMMAND, MAKEFILE, SCRIPT, World
+from tests.doctor.world import COMMAND, KERNEL, MAKEFILE, SCRIPT, World
 
 
 def test_a_harness_that_takes_all_it_is_passed_is_ok(world: World) -> None:
@@ -153,9 +153,15 @@ def test_a_gone_flag_is_also_found_by_reading(world: World) -> None:
     assert "no longer takes --exact (near: --exactly)" in found.message
 
 
-def test_a_flag_that_is_only_the_beginning_of_another_is_a_warning(world: World) -> None:
-    world.write(script=SCRIPT.replace('"--exact"', '"--exactly"'))
-    assert world.kernel("unit.py").status == "warning"
+@pytest.mark.parametrize("imports", ["", "import air_of_the_device\n"])
+def test_a_flag_that_is_only_the_beginning_of_another_is_a_problem(
+    world: World, imports: str
+) -> None:
+    world.write(script=imports + SCRIPT.replace('"--n"', '"--n-heads"'))
+    found = world.kernel("unit.py")
+    assert found.status == "problem"
+    assert "--n for --n-heads" in found.message
+    assert world.run("--kernel", KERNEL).returncode == 1
 
 
 def test_flags_from_a_function_that_cannot_be_read_are_not_called_gone(world: World) -> None:

@@ -10,7 +10,7 @@ from registry_tool.doctor.sandbox import sandbox
 from registry_tool.records.verdict import Fact
 from registry_tool.store.registry import load
 from registry_tool.store.snapshot import of_worktree
-from tests.doctor.world import World
+from tests.doctor.world import COMMAND, MAKEFILE, World
 
 
 def _path_without(world: World, *gone: str) -> str:
@@ -110,3 +110,25 @@ def test_makeflags_of_the_caller_are_a_warning_and_change_nothing(world: World) 
     found = {one.name: one.status for one in machine.programs(world.environ)}
     assert found == {"make": "ok", "git": "ok", "MAKEFLAGS": "warning"}
     assert world.kernel("make run").status == "ok"
+
+
+@pytest.mark.parametrize("has_target", [True, False])
+def test_nothing_in_the_compiler_s_path_is_carried_out(world: World, has_target: bool) -> None:
+    mark = world.folder / "pwned"
+    word = f"$(shell touch {mark})"
+    if not has_target:
+        world.write(MAKEFILE.replace("run: object", "runs: object"))
+    world.policy()  # and a command that does not name the compiler itself
+    world.spec(tuple(one for one in COMMAND if not one.startswith("PEANO")))
+    found = world.check("compiler", "PEANO_INSTALL_DIR", PEANO_INSTALL_DIR=word)
+    assert found["status"] == "problem"
+    assert not mark.exists()
+
+
+def test_a_compiler_in_an_unchecked_folder_is_not_started(world: World) -> None:
+    folder = world.folder / "my compiler"
+    (world.folder / "llvm-aie").rename(folder)
+    mark = world.folder / "was-started"
+    (folder / "bin" / "clang++").write_text(f"#!/bin/sh\ntouch {mark}\n")
+    assert world.check("compiler", "PEANO", PEANO_INSTALL_DIR=str(folder))["status"] == "problem"
+    assert not mark.exists()

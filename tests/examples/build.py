@@ -30,8 +30,10 @@ from registry_tool.records.verdict import (
     Subject,
     Verdict,
 )
+from registry_tool.verifier import hardware
 from registry_tool.verifier.artifact import run_id
 from registry_tool.verifier.commands import emulator_command, recorded
+from registry_tool.verifier.hardware import Place
 from registry_tool.verifier.runner import record_from
 
 GEMM = "GEMM_bf16_in_bf16_out"
@@ -136,6 +138,10 @@ def make_row(
     band = kernel.band(spec, shape, variant, tile, herd)
     mean = float(f"{(band.low + band.high) / 2:.3e}") if band else 1e-3
     command = ["make", "run", f"M={shape.get('M', 1)}"]
+    if not emulated and target in spec.harness:
+        place = Place("/opt/tree", "/opt/llvm-aie")
+        run = hardware.commands(spec, target, place, shape, variant, tile, herd).correctness
+        command = list(run.recorded)
     if emulated:
         root = Path("/nowhere")
         command = recorded(

@@ -60,6 +60,31 @@ def test_a_heading_in_code_or_of_something_else_is_text(text: bytes) -> None:
     assert data.count(b"\n## Active blockers\n\n<!-- registry:begin blockers -->") == 1
 
 
+OWN = (Section("phase1", None, b"\n## Phase 1 (1/2)\n\nx\n\n", r"Phase 1(?: \(.*\))?", b"\nx\n\n"),)
+
+
+@pytest.mark.parametrize(
+    "title", [b"## Phase 1 (0/2 kernels PASSED)", b"# phase 1 :", b"### Phase 1"]
+)
+def test_a_heading_of_the_kind_is_taken_and_no_other_is_added(title: bytes) -> None:
+    before = b"# T\n\n" + title + b"\n\nwords\n\n## Later\n"
+    data = fill(before, OWN, "F")
+    assert data.startswith(b"# T\n\n" + title + b"\n\n<!-- registry:begin phase1 -->\n\nx\n")
+    assert data.lower().count(b"phase 1") == 1
+    assert fill(data, OWN, "F") == data
+    refuse_edited(data, OWN, "F", "")
+    # A heading that is put between them is another matter.
+    moved = data.replace(b"<!-- registry:begin", b"## Other\n\n<!-- registry:begin")
+    assert b"## Phase 1 (1/2)\n" in fill(moved, OWN, "F")
+
+
+def test_a_heading_inside_of_a_region_is_none_of_the_file_s_own() -> None:
+    two = (Section("first", None, b"\n## Phase 1\n\n"), *OWN)
+    data = fill(b"# T\n", two, "F")
+    assert b"## Phase 1 (1/2)\n" in data
+    assert fill(data, two, "F") == data
+
+
 PIECES = st.sampled_from(
     ["words", "# T", "## Active blockers", "- a", "  - b", "> q", "```", "~~~", "", "", "    code",
      "<div>", "<!-- c -->", "<!--", "-->", "| a | b |", "|---|---|", "1. x", "---", "é\u2028x"]

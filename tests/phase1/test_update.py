@@ -54,6 +54,43 @@ def test_a_link_is_written_through(tmp_path: Path) -> None:
     assert "registry:begin one" in elsewhere.read_text()
 
 
+@pytest.mark.parametrize("kind", ["dangling", "file", "folder", "loop"])
+def test_a_link_that_leads_outside_is_refused(tmp_path: Path, kind: str) -> None:
+    folder, outside = tmp_path / "model", tmp_path / "outside"
+    folder.mkdir()
+    link, target = folder / "last.md", outside / "last.md"
+    if kind != "dangling":
+        outside.mkdir()
+        target.write_text("not the model's\n")
+    if kind == "folder":
+        link, target = folder / "docs", outside
+    link.symlink_to(link if kind == "loop" else target)
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(InputError, match="symbolic link") as caught:
+        update.render(folder, PAGES, True, "")
+    assert "ls -ld" in (caught.value.fix or "")
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_a_folder_and_its_way_there_may_be_links(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "model").symlink_to("real")
+    update.write(update.render(tmp_path / "model", PAGES, False, ""))
+    assert (tmp_path / "real/docs/first.md").is_file()
+
+
+def test_what_cannot_be_read_says_what_to_type(tmp_path: Path) -> None:
+    (tmp_path / "last.md").mkdir()
+    with pytest.raises(InputError) as caught:
+        update.render(tmp_path, PAGES, False, "")
+    assert (caught.value.fix or "").startswith("ls -ld ")
+    (tmp_path / "last.md").rmdir()
+    (tmp_path / "last.md").write_bytes(b"caf\xe9\n")
+    with pytest.raises(InputError) as caught:
+        update.render(tmp_path, PAGES, False, "")
+    assert "UTF-8" in (caught.value.fix or "")
+
+
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
 def test_a_folder_that_cannot_be_written_to_is_refused_before_anything(tmp_path: Path) -> None:
     (tmp_path / "docs").mkdir(mode=0o500)

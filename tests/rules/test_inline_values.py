@@ -10,9 +10,6 @@ from tests.examples.build import GEMM, Row
 from tests.examples.example import Example
 
 PAGE = f"details/{GEMM}.md"
-NOT_OWN = pytest.mark.xfail(
-    strict=True, reason="README.md is not among the registry's own files (store.snapshot.OWN)"
-)
 
 
 def value(words: str, text: str = "7") -> str:
@@ -28,7 +25,7 @@ def append(good: Example, path: str, text: str) -> int:
 
 @pytest.mark.parametrize(
     "path",
-    [PAGE, "supported_kernels.md", "details/how-to.md", pytest.param("README.md", marks=NOT_OWN)],
+    [PAGE, "supported_kernels.md", "details/how-to.md", "README.md"],
 )
 def test_a_stale_value_is_found_and_render_mends_it(good: Example, path: str) -> None:
     line = append(good, path, f"All {value(f'count kernel={GEMM}')} rows.")

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
 import pytest
 
+from registry_tool.errors import GitError
 from registry_tool.store import git
 from tests.examples.build import Row
 from tests.examples.example import Example
@@ -91,3 +95,13 @@ def test_names_are_taken_literally(good: Example, repository: git.Repository) ->
     good.git("add", "-A")
     lines = git.staged(repository, ["records/[a]*.json"])
     assert [line.partition("\t")[2] for line in lines] == ["records/[a]*.json"]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may give files away")
+def test_a_repository_that_git_does_not_trust_is_no_missing_one(tmp_path: Path) -> None:
+    git.initialise(tmp_path)
+    for path in (tmp_path, tmp_path / ".git"):
+        os.chown(path, 65534, 65534)
+    with pytest.raises(GitError, match="does not trust") as refused:
+        git.open_repository(tmp_path)
+    assert "safe.directory" in str(refused.value.fix)

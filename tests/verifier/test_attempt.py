@@ -17,6 +17,7 @@ from registry_tool.verifier.job import Job
 from registry_tool.verifier.locks.lock import DeviceLock
 from registry_tool.verifier.readback import read_back
 from registry_tool.verifier.runner import Outcome, record_from, run_row
+from registry_tool.verifier.stop import Stopped
 from registry_tool.verifier.workspace import prepared
 from tests.verifier.jobs import job, printing, with_steps, with_target
 from tests.verifier.samples import LOG, PASS, PRECISION
@@ -178,7 +179,7 @@ def test_compiling_needs_no_lock_and_has_a_limit_of_its_own(tmp_path: Path) -> N
     verdict = reread(tmp_path, outcome)
     assert (verdict.status, verdict.compile) == ("timeout", UNSET)
     assert verdict.reason is not None
-    assert "compiling was ended at its limit" in verdict.reason
+    assert "compiling was ended at its time limit" in verdict.reason
     # It took too long once; it would again.
     assert [run.step for run in verdict.attempts] == ["compile"]
     log = (tmp_path / outcome.path).parent / verdict.attempts[0].log.name
@@ -295,6 +296,25 @@ def test_a_lock_that_stays_busy_later_loses_nothing(tmp_path: Path) -> None:
     (path,) = tmp_path.rglob("2*.json")
     verdict = canonical.decode(path.read_bytes(), Verdict)
     assert (verdict.status, len(verdict.attempts)) == ("fail", 1)
+
+
+def test_an_interruption_loses_no_attempt_that_was_finished(tmp_path: Path) -> None:
+    (tmp_path / "fail.log").write_bytes(LOG.replace(PASS, b"failed.\n"))
+    work = hardware(tmp_path, counted(tmp_path, "cat fail.log", "sleep 61"))
+    stop = threading.Event()
+
+    def announce(text: str) -> None:
+        if "trying once more" in text:
+            threading.Timer(0.5, stop.set).start()
+
+    with pytest.raises(Stopped):
+        run_row(work, tmp_path, announce, stop)
+    (path,) = tmp_path.rglob("2*.json")
+    verdict = canonical.decode(path.read_bytes(), Verdict)
+    assert (verdict.status, len(verdict.attempts)) == ("fail", 1)
+    # Whoever tries until it passes has a flaky row.
+    later = run_row(hardware(tmp_path, "cat pass.log"), tmp_path, silent).verdict
+    assert later.is_flaky
 
 
 def with_limit(work: Job) -> Job:

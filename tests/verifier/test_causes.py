@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+from datetime import datetime, timezone
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +14,7 @@ from hypothesis import strategies as st
 from registry_tool.planning.search import best, search
 from registry_tool.records import kernel
 from registry_tool.records.catalog import built_in
+from registry_tool.verifier.attempt import judge_compile
 from registry_tool.verifier.causes.computed import About, advice, broken
 from registry_tool.verifier.causes.lines import meaningful
 from registry_tool.verifier.causes.setup import Setup
@@ -19,6 +22,8 @@ from registry_tool.verifier.diagnose import Cause, causes
 from registry_tool.verifier.logs.harness_log import parse
 from registry_tool.verifier.logs.judge import Judgement, judge
 from registry_tool.verifier.logs.request import Request
+from registry_tool.verifier.process import Finished
+from registry_tool.verifier.streams import read_stream
 from tests.verifier.samples import DEVICE, LATENCY, LOG, PASS, PRECISION, REQUEST
 
 TRACE = (
@@ -352,6 +357,44 @@ def test_our_own_limit_tells_compiler_and_device_apart(
     assert words in text
     assert ("a known-good small row" in text) == suspect
     assert "the device timed out" not in text
+    # Whether it is suspect is for the run of that small row to say.
+    assert "the device is suspect" not in text
+
+
+@pytest.mark.parametrize("step", [None, "compile"])
+@pytest.mark.parametrize("log", [b"", ECHO + DEVICE, DEVICE + b"Running kernel\n"])
+def test_a_compile_time_out_has_its_cause_in_the_words_of_its_verdict(
+    tmp_path: Path, log: bytes, step: Any
+) -> None:
+    out, err = tmp_path / "log", tmp_path / "err"
+    out.write_bytes(log)
+    err.write_bytes(b"")
+    finished = Finished(None, True, 600.2, datetime.now(timezone.utc))
+    judgement = judge_compile(read_stream(out), read_stream(err), finished)
+    assert judgement.reason
+    subject = setup(GEMM, [2048, 2048, 2048], "drain", [32, 256, 32, 128], [8, 4], step)
+    (cause,) = causes(parse(log), judgement, parse(b""), subject)
+    assert cause.likely.startswith("the compiler scales badly")
+    assert "the device was not touched" in cause.look_at
+
+
+MISUNDERSTOOD = [
+    b"run.py: error: unrecognized arguments: --compile-mode compile-only\n",
+    b"run.py: error: argument --method: invalid choice: 'auto' (choose from 'drain')\n",
+    b"run.py: error: argument --m: expected one argument\n",
+    b"run.py: error: the following arguments are required: --lk\n",
+    b"run.py: error: ambiguous option: --tile could match --tile-m, --tile-n\n",
+    b"make: *** No rule to make target 'run'.  Stop.\n",
+]
+
+
+@pytest.mark.parametrize("line", MISUNDERSTOOD)
+def test_a_tree_and_a_page_that_disagree_are_a_case_for_doctor(line: bytes) -> None:
+    subject = setup(GEMM, [2048, 2048, 2048], "drain", [32, 256, 32, 128], [8, 4])
+    for cause in (found(line, subject, 2)[0], found(b"", subject, 2, err=line)[0]):
+        assert "do not agree" in cause.likely
+        assert f"Here: registry-tool doctor --kernel {GEMM}" in cause.look_at
+    assert "do not agree" in found(line, None, 2)[0].likely
 
 
 @pytest.mark.parametrize(

@@ -55,7 +55,7 @@ class Text:
         """First line of each section of the index, and the kernel that its tables are about."""
         firsts = [self.line(match.start()) for match in _SECTION.finditer(self.text)]
         found = []
-        for first, last in zip(firsts, [*firsts[1:], len(self._starts) + 1], strict=True):
+        for first, last in zip(firsts, [*firsts[1:], len(self._starts) + 1], strict=False):
             kernels = {
                 table.kernel
                 for table in self.adoption.tables

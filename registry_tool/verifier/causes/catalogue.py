@@ -89,21 +89,22 @@ CATALOGUE = (
         shown.device_timeout,
         "the device timed out: its buffer is partly written and later runs may fail too (attention "
         "at head_dim >= 128: flags that differ, or seq-first with dk_chunks > 1)",
-        "the device is suspect: a known-good small row before the next one (verify runs it)",
+        "whether a known-good small row still passes: verify runs one next, and stops, with a line "
+        "of its own, if it does not",
         About(constraints=_NAN.constraints, figures=_NAN.figures),
     ),
     Entry(
         shown.compile_limit,
         "the compiler scales badly on a large multi-launch: above 10 minutes, cap it, write it "
         "down, do not retry",
-        "fewer launches in one module, or larger tiles; the device was not touched and is not "
-        "suspect",
+        "fewer launches in one module, or larger tiles; the device was not touched",
     ),
     Entry(
         shown.run_limit,
         "the device or its driver hangs, and the driver did not say so before our limit; the "
         "compiler had done its work",
-        "dmesg; the device is suspect: a known-good small row before the next (verify runs it)",
+        "dmesg; whether a known-good small row still passes: verify runs one next, and stops, with "
+        "a line of its own, if it does not",
         About(constraints=("*",)),
     ),
     Entry(
@@ -112,6 +113,14 @@ CATALOGUE = (
         "down, do not retry), or the device hangs",
         "the last line of the log: was it still compiling? a compile-only run tells the two apart; "
         "whether it waited for the harness's own lock, which somebody else held",
+    ),
+    Entry(
+        shown.misunderstood,
+        "the tree's script or Makefile and the page do not agree: one of them has moved on, and "
+        "nothing was built or run",
+        "which flag, value or target has gone, and what is near it: registry-tool doctor --kernel "
+        "KERNEL; then mend harness: in kernels/KERNEL.yaml, or take the page's commit of the tree",
+        About(doctor=True),
     ),
     Entry(
         line("missing_module"),

@@ -42,7 +42,8 @@ class About:
 
     ``constraints`` are patterns of ids (`fnmatch`); ``knobs`` are tile knobs and herd axes whose
     other legal values are worth naming even if no constraint fails; ``figures`` are expressions
-    to be shown with their value, where the spec knows their names.
+    to be shown with their value, where the spec knows their names. ``doctor`` is for what that
+    command tells of the kernel.
     """
 
     constraints: tuple[str, ...] = ()
@@ -53,6 +54,7 @@ class About:
     herds: bool = False
     variants: bool = False
     bands: bool = False
+    doctor: bool = False
 
 
 def advice(setup: Setup, about: About, judgement: Judgement) -> Iterator[str]:
@@ -82,6 +84,8 @@ def advice(setup: Setup, about: About, judgement: Judgement) -> Iterator[str]:
         yield from _variants(setup)
     if about.bands:
         yield from _bands(setup, judgement)
+    if about.doctor:
+        yield f"registry-tool doctor --kernel {setup.spec.kernel}"
 
 
 def broken(setup: Setup) -> list[tuple[str, str, str]]:

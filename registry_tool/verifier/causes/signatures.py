@@ -15,6 +15,13 @@ _EDGE_SHARE = 1e-4
 """Up to this share of wrong elements is a few elements beside a sound datapath."""
 _CLIFF = 0.5
 """A fall of the cosine from one layer to the next that is silent corruption, not rounding."""
+# What verdicts say of a compile-only run that our limit ended.
+_COMPILE_ENDED = "compiling was ended at its time limit"
+# What argparse and make say of a flag, a value or a target that they do not have.
+_MISUNDERSTOOD = re.compile(
+    r"error: (?:unrecognized arguments: |argument .*: (?:invalid|expected|ignored)"
+    r"|ambiguous option: |the following arguments are required: )|No rule to make target "
+)
 # A line of source that a traceback or a compiler shows: its words are not what happened.
 _SOURCE = re.compile(
     r"(?:raise|assert|return|print|throw|except|if|f?[\"'])\b|[0-9]+ +\||f?[\"']", re.A
@@ -90,6 +97,8 @@ def compile_limit(seen: Seen) -> str | None:
     """Our own limit ended it while it compiled."""
     if not _ended_by_us(seen):
         return None
+    if _COMPILE_ENDED in seen.reason:
+        return seen.reason
     if seen.setup is not None and seen.setup.step == "compile":
         return "a compile-only run was ended at its time limit"
     last = _last_line(seen)
@@ -113,6 +122,8 @@ def unknown_limit(seen: Seen) -> str | None:
 
 
 def _came_to_run(seen: Seen) -> bool:
+    if _COMPILE_ENDED in seen.reason:
+        return False
     if seen.setup is not None and seen.setup.step == "compile":
         return False
     return any(
@@ -127,6 +138,15 @@ def _came_to_run(seen: Seen) -> bool:
 def _last_line(seen: Seen) -> str:
     """The last line that says something, of standard output if it has one."""
     return next((line for facts in seen.streams for line in meaningful(facts, 1)), "")
+
+
+def misunderstood(seen: Seen) -> str | None:
+    """The script or its Makefile does not know what it was asked."""
+    for kind in ("crash", "make_error"):
+        for mark in seen.facts.marks.get(kind, ()):
+            if _MISUNDERSTOOD.search(mark.text):
+                return mark.text
+    return None
 
 
 def not_finite(seen: Seen) -> str | None:

@@ -12,7 +12,9 @@ DRIVER_TIMEOUT_MS = 6144
 NEEDLES = ("6144", "6.144")
 """A line with none of these gives no such time."""
 _UNIT_BEFORE = re.compile(rf"(?:[(\[_]|\bin ){TIME}(?![A-Za-z])", re.A)
-_UNIT_AFTER = re.compile(rf"[ \t]*(?:[0-9.,/; \t]{{0,80}}[0-9] ?)?{TIME}(?![A-Za-z/])", re.A)
+_LIST = re.compile(r"[0-9.,/; \t]{0,80}")
+_LAST_FIGURE = re.compile(r"[0-9] ?\Z")
+_UNIT = re.compile(rf"{TIME}(?![A-Za-z/])", re.A)
 _AT_TIMEOUT = re.compile(
     r"(?<![0-9A-Za-z.\x97])(?:6144[0-9]{3}(?:\.[0-9]+)?|6\.144[0-9]*[eE]\+?0?[36]"
     r"|6144(?:\.[0-9]+)?|6\.144[0-9]*)(?![0-9])(?!\.[0-9])"
@@ -40,9 +42,19 @@ def is_at_driver_timeout(text: str) -> bool:
     read = 0
     for found in _AT_TIMEOUT.finditer(text):
         for earlier in _UNIT_BEFORE.finditer(text, read, found.start()):
-            before, read = earlier[1], earlier.end()
-        after = _UNIT_AFTER.match(text, found.end())
-        unit = after[1] if after else before
+            before = earlier[1]
+        read = found.end()
+        unit = _unit_after(text, read) or before
         if unit and -0.01 <= float(found[0]) * MICROSECONDS[unit] / 1e3 - DRIVER_TIMEOUT_MS < 1:
             return True
     return False
+
+
+def _unit_after(text: str, start: int) -> str | None:
+    """The unit behind the figure that ends at ``start``, or behind the list that goes on there."""
+    # No unit begins like a list goes on: only where it ends can one stand.
+    more = _LIST.match(text, start)
+    assert more is not None
+    unit = _UNIT.match(text, more.end())
+    alone = not more[0].strip(" \t")
+    return unit[1] if unit and (alone or _LAST_FIGURE.search(more[0])) else None
