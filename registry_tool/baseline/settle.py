@@ -6,7 +6,7 @@ The baseline is written after the records: an interruption leaves an entry too m
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,7 +16,6 @@ from registry_tool.baseline import digests, read
 from registry_tool.baseline.make import encode
 from registry_tool.records import canonical
 from registry_tool.records.baseline import PATH
-from registry_tool.rules.catalog import BY_ID
 from registry_tool.store import registry as registries
 from registry_tool.store import snapshot
 from registry_tool.store.files import write_atomic, write_if_changed
@@ -31,16 +30,17 @@ class Settled(NamedTuple):
     left: int = 0
 
 
-def settle(before: Registry) -> Settled:
+def settle(before: Registry, is_of_import: Callable[[str], bool]) -> Settled:
     """Bring the baseline below the root of ``before`` in line with the records on disk now.
 
-    ``before`` is the registry as it was when the runs began. Raises InputError if a file is broken.
+    ``before`` is the registry as it was when the runs began; ``is_of_import`` tells the rules that
+    only an imported row may waive. Raises InputError if a file is broken.
     """
     baseline = read.on_disk(before.root)
     if baseline is None:
         return Settled([])
     now = registries.load(snapshot.of_worktree(before.root))
-    written = list(_without_moot_waivers(before, now))
+    written = list(_without_moot_waivers(before, now, is_of_import))
     gone = set(read.stale(now, baseline))
     left = [entry for entry in baseline.rows if entry.row not in gone]
     if gone:
@@ -49,19 +49,17 @@ def settle(before: Registry) -> Settled:
     return Settled([*written, PATH], len(gone), len(left))
 
 
-def _without_moot_waivers(before: Registry, now: Registry) -> Iterator[str]:
+def _without_moot_waivers(
+    before: Registry, now: Registry, is_of_import: Callable[[str], bool]
+) -> Iterator[str]:
     """The records that a run replaced, and that still waive what only an import may waive."""
     root: Path = now.root
     for row, record in now.records.items():
         old = before.records.get(row)
         if old is None or not digests.is_debt(old) or digests.is_debt(record):
             continue
-        kept = [one for one in record.waivers if not _is_of_import(one.rule)]
+        kept = [one for one in record.waivers if not is_of_import(one.rule)]
         if len(kept) < len(record.waivers):
             path = now.record_paths[row]
             write_atomic(root / path, canonical.encode(replace(record, waivers=kept)))
             yield path
-
-
-def _is_of_import(rule: str) -> bool:
-    return rule in BY_ID and BY_ID[rule].waivable == "imported"

@@ -140,6 +140,7 @@ def _carry_out(
     from registry_tool.commands.edits import refresh, require_renderable
     from registry_tool.commands.progress import Progress
     from registry_tool.commands.staging import stage_with_pages
+    from registry_tool.rules.catalog import is_of_import
     from registry_tool.store.files import clean_temporary
     from registry_tool.verifier import campaign
     from registry_tool.verifier.bench import Settings
@@ -158,7 +159,7 @@ def _carry_out(
         result = campaign.carry_out(registry, selection.target, tasks, settings, progress)
     progress.close()
     written += result.written
-    settled = settle(registry)
+    settled = settle(registry, is_of_import)
     written += [*settled.written, *refresh(registry.root)]
     staged = not args.no_stage and stage_with_pages(registry.root, written)
     if selection.is_baseline:
