@@ -50,11 +50,14 @@ IMPORTED = "imported"
 HAND_KEPT = "hand-kept"
 CAVEATS = {
     "inherited": "its figures are carried over from another row",
-    "failing": "its own notes say that a check of it failed",
+    "failing": "its own notes or status say that a check of it failed",
     "untimed": "it was never timed",
     "ungauged": "its mean_rel_L1 was never measured",
     "waived": "somebody accepted a complaint about it",
 }
+
+# The status glyphs that call a row failed.
+FAILED = "❌✗✘✖⛔🚫🔴"
 
 # Which sentences of a row's notes say that its figures are another row's (tiles may be), and which
 # that a check of it failed. Compiled where they are used: most consumers never read a note.
@@ -62,7 +65,7 @@ _SAYS = {
     "inherited": r"(?i)†|^inherited\b(?! tile)|\b(?:carried over|copied) from\b"
     r"|\b(?:gflops?|gflop/s|gb/s|latency|throughput|bandwidth|performance|speed|figures?|numbers?)"
     r"\b[^.;]{0,60}\b(?:carried over|inherited|copied|extrapolated|estimated|not measured)\b",
-    "failing": r"(?i)^❌|\bNUM_?FAIL\b|\btrip(?:s|ped)\b|\breport(?:s|ed)? (?:a )?FAIL"
+    "failing": rf"(?i)^[{FAILED}]|\bNUM_?FAIL\b|\btrip(?:s|ped)\b|\breport(?:s|ed)? (?:a )?FAIL"
     r"|\b(?:gate|check) (?:fails|failed)\b|\b(?:status|verdict|result) (?:is|was|[:=]) ?FAIL"
     r"|\b(?:does|did) not pass (?:\w+[- ]){0,3}(?:gate|check|tolerance)\b",
 }
@@ -474,11 +477,7 @@ class _Page:
                 self.variants or [],
                 speed=said[self.metric],
                 accuracy=record["mean_rel_L1"],
-                inherited=[
-                    name
-                    for name, source in record["provenance"].items()
-                    if source.startswith("inherited")
-                ],
+                at_import=import_caveats(record["provenance"]),
                 waived=bool(record["waivers"]),
                 failed=verdict["status"] not in ("pass", "unverified"),
             )
@@ -623,23 +622,37 @@ def imported_marks(
     *,
     speed: float | None,
     accuracy: float | None,
-    inherited: Iterable[str],
+    at_import: Iterable[str],
     waived: bool,
     failed: bool,
 ) -> Config:
     """The marks of an imported row in details/<Kernel>.json: its notes as `caveats` reads them.
 
-    ``inherited`` are the fields whose values are another row's, ``waived`` says that somebody
-    accepted a complaint about the row, ``failed`` that its verdict is worse than unverified.
+    ``at_import`` are those that `import_caveats` finds, which no change of the notes takes away;
+    ``waived`` says that somebody accepted a complaint about the row, ``failed`` that its verdict
+    is worse than unverified.
     """
-    found = set(caveats(notes, variant, tier, methods, speed, accuracy))
-    if not _FIGURES.isdisjoint([name.partition(".")[0] for name in inherited]):
-        found.add("inherited")
+    found = {*caveats(notes, variant, tier, methods, speed, accuracy), *at_import}
     found |= {name for name, holds in (("waived", waived), ("failing", failed)) if holds}
     marks = _marks(IMPORTED, ())
     if found:
         marks["caveats"] = [name for name in CAVEATS if name in found]
     return marks
+
+
+def import_caveats(provenance: Mapping[str, str]) -> list[str]:
+    """The keys of `CAVEATS` that a row's provenance holds since its import.
+
+    Those are what the import read in the row's words, a status glyph in `FAILED`, and figures that
+    are another row's.
+    """
+    found = {name.strip() for name in provenance.get("caveats", "").split(",")}
+    if any(glyph in provenance.get("status", "") for glyph in FAILED):
+        found.add("failing")
+    inherited = [name for name, source in provenance.items() if source.startswith("inherited")]
+    if not _FIGURES.isdisjoint([name.partition(".")[0] for name in inherited]):
+        found.add("inherited")
+    return [name for name in CAVEATS if name in found]
 
 
 def caveats(

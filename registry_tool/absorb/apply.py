@@ -9,12 +9,13 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from registry_tool.absorb import found, tables
+from registry_tool.absorb import echo, found, tables
 from registry_tool.absorb.bases import Versions
 from registry_tool.absorb.compare import Side, compare
 from registry_tool.absorb.expected import ExpectedTable
 from registry_tool.absorb.model import Outcome, Refusal, Wording
 from registry_tool.absorb.overlay import overlay
+from registry_tool.adoption.uses import Reader
 from registry_tool.errors import UsageError
 from registry_tool.records import canonical
 from registry_tool.records.layout import Layout, LineLayout
@@ -47,10 +48,12 @@ def absorb(
     models = {model.model for model in registry.models()}
     models |= {use.model for record in registry.records.values() for use in record.used_by}
     versions = Versions(registry.snapshot)
+    reader = Reader(registry.specs)
     for path, expected in by_page.items():
         if path in existing and (path in wanted or not wanted):
             page, data = generated[path], existing[path]
-            _absorb_page(registry, expected, page, data, versions, models, outcome)
+            _absorb_page(registry, expected, page, data, versions, models, reader, outcome)
+    echo.follow((one for page in by_page.values() for one in page), registry.records, outcome)
     for place, row in outcome.deleted:
         if retire:
             outcome.records[row] = None
@@ -70,6 +73,7 @@ def _absorb_page(
     data: bytes,
     versions: Versions,
     models: Collection[str],
+    reader: Reader,
     outcome: Outcome,
 ) -> None:
     assert isinstance(page, MarkedPage)
@@ -86,7 +90,7 @@ def _absorb_page(
         rows = found.rows_of(data, path, region, table.header)
         if path not in outcome.pages:
             outcome.pages.append(path)
-        compare(table, rows, Side(registry.records, models, bases, current), outcome)
+        compare(table, rows, Side(registry.records, models, bases, current, reader), outcome)
 
 
 def changes(

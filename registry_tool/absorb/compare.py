@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from msgspec import convert
 from msgspec.structs import replace
 
-from registry_tool.absorb import human, identity, wording
+from registry_tool.absorb import beside, human, identity, wording
 from registry_tool.absorb.bases import Base
 from registry_tool.absorb.expected import (
     HUMAN,
@@ -31,10 +31,13 @@ from registry_tool.absorb.model import (
     Place,
     Planned,
     Refusal,
+    Said,
     Wording,
+    edit_command,
     verify_command,
 )
 from registry_tool.absorb.pair import pair
+from registry_tool.adoption.uses import Reader
 from registry_tool.records.keys import RowId, row_id
 from registry_tool.records.layout import CellLayout
 from registry_tool.records.record import Record, Use
@@ -49,13 +52,14 @@ class Side:
 
     ``current`` says that the region was made from the records as they are; else ``bases`` are the
     versions that it may have been made from, and those that its checksum names are its origin.
-    ``models`` are the model names that are known.
+    ``models`` are the model names that are known; ``reader`` tells call sites from other words.
     """
 
     records: Mapping[RowId, Record]
     models: Collection[str]
     bases: Sequence[Base]
     current: bool
+    reader: Reader
 
     def showed(self, key: Key) -> list[list[str]]:
         """The cells of a row in the older versions that the page may have been made from."""
@@ -152,7 +156,7 @@ def _edit(line: _Line, at: int, showed: Sequence[str], side: Side, outcome: Outc
             source = line.found.sources[at]
             changed = {row: _with(held[row], column.cell, now, source, side.models)}
     except UnclearError as error:
-        outcome.refusals.append(line.refusal(at, str(error), f"correct the cell; {DROP}"))
+        outcome.refusals.append(line.refusal(at, str(error), _by_command(line, at, worded)))
         return
     changed = {row: record for row, record in changed.items() if record != held[row]}
     outcome.records |= changed
@@ -160,7 +164,22 @@ def _edit(line: _Line, at: int, showed: Sequence[str], side: Side, outcome: Outc
         uses = [use for record in changed.values() for use in record.used_by]
         source = "" if worded is not None else line.found.sources[at]
         remarks = human.remarks(source, now, uses, side.models)
-        outcome.edits.append(Edit(line.place, line.name, column.title, was, now, remarks))
+        rows = tuple(changed)
+        outcome.edits.append(Edit(line.place, line.name, column.title, was, now, remarks, rows))
+
+
+def _by_command(line: _Line, at: int, worded: Worded | None) -> str:
+    """What to type instead of an edit of a human-owned cell that is not clear."""
+    row, cell = line.expected.row, line.table.columns[at].cell if worded is None else worded.cell
+    if row is None or cell is None:
+        return f"correct the cell; {DROP}"
+    text = line.found.texts[at].removeprefix(worded.prefix if worded else "")
+    text = " ".join(text.split()) or "TEXT"
+    if cell == "notes":
+        return f"put back {_was(line, at)}, then: {edit_command('note', str(row), text)}; {DROP}"
+    note = edit_command("note", str(row), f"{beside.USED_BY}{text}")
+    use = edit_command("use", str(row), "MODEL", "SITE")
+    return f"put back {_was(line, at)}, then: {use}, or: {note}; {DROP}"
 
 
 def _measured(line: _Line, at: int, side: Side) -> Refusal:
@@ -217,24 +236,52 @@ def _reworded(
         if not held:
             raise UnclearError("no row stands behind this line")
         before = was[len(worded.prefix) :].strip()
-        made = wording.change(before, after, worded.words, worded.cell)
-        changed = {
-            row: human.with_words(
-                record, worded.cell, made, side.models, is_first=row == line.expected.row
-            )
-            for row, record in held.items()
-        }
+        changed = _said_by_rows(line, worded, (before, after), held, side)
+        if changed != held:
+            rows = tuple(row for row in held if changed[row] != held[row])
+            outcome.said.append(Said(rows, worded.cell, before, source))
         words = [human.words(record, worded.cell) for record in changed.values()]
         said = {worded.cell: list(dict.fromkeys(word for one in words for word in one))}
     if worded.line is not None:
-        cell = _wording(worded, source, said)
+        cell = wording_of(worded, source, said)
         outcome.wordings.append(
             Wording(line.table.path, line.table.region, worded.line, worded.column, cell)
         )
     return changed
 
 
-def _wording(worded: Worded, source: str, said: Mapping[str, Sequence[str]]) -> CellLayout | None:
+def _said_by_rows(
+    line: _Line, worded: Worded, texts: tuple[str, str], held: Mapping[RowId, Record], side: Side
+) -> dict[RowId, Record]:
+    """The rows after a cell was changed from one text to the other: its words and its remarks."""
+    assert worded.cell is not None
+    if texts[0].split() == texts[1].split():
+        return dict(held)
+    first = line.expected.row
+    found = None
+    if worded.cell == "used_by" and worded.line is not None:
+        found = beside.change(*texts, side.reader)
+    kept = found is not None and found.is_all and found.is_held(held)
+    changed = dict(held)
+    # A text that credits nobody, before and after, makes no user of its first word.
+    if not (kept and not worded.words):
+        try:
+            made = wording.change(*texts, worded.words, worded.cell)
+            changed = {
+                row: human.with_words(record, worded.cell, made, side.models, is_first=row == first)
+                for row, record in held.items()
+            }
+        except UnclearError:
+            if not kept:
+                raise
+    if found is not None:
+        changed = {row: found.on(record) for row, record in changed.items()}
+        if all(record == held[row] for row, record in changed.items()) and first is not None:
+            changed[first] = found.with_new(changed[first])
+    return changed
+
+
+def wording_of(worded: Worded, source: str, said: Mapping[str, Sequence[str]]) -> CellLayout | None:
     """How the page words the cell now; None where its column says the same without a wording."""
     for cell, words in said.items():
         plain = " ".join(part for part in (worded.lead, f"{{{cell}}}") if part)

@@ -95,12 +95,13 @@ def _lines(text: str, before: Sequence[str]) -> list[str]:
     for line in text.split("\n"):
         kept = line if line in before else line.strip(" \t")
         if kept:
-            _require_line(kept)
+            require_line(kept)
             found.append(kept)
     return found
 
 
-def _require_line(line: str) -> None:
+def require_line(line: str) -> None:
+    """Raise UnclearError for a line that no row keeps."""
     odd = _CONTROL.search(line)
     if odd is not None:
         raise UnclearError(f"it holds the control character {odd[0]!r}")

@@ -28,7 +28,8 @@ class Place:
 class Edit:
     """A cell that a person changed and may change; ``before`` and ``after`` are what it shows.
 
-    ``remarks`` are what the person should know about how the cell was read.
+    ``remarks`` are what the person should know about how the cell was read; ``rows`` are those
+    that it changed, none where the words are only the page's.
     """
 
     place: Place
@@ -37,6 +38,7 @@ class Edit:
     before: str
     after: str
     remarks: Sequence[str] = ()
+    rows: Sequence[RowId] = ()
 
 
 @dataclass(frozen=True)
@@ -84,8 +86,8 @@ class Planned:
         """The commands that give the verified row its notes and users."""
         name = str(self.row) if self.is_named else f"{self.row}+VARIANT"
         return [
-            *(_edit_command("note", name, note) for note in self.notes),
-            *(_edit_command("use", name, use.model, use.site) for use in self.uses),
+            *(edit_command("note", name, note) for note in self.notes),
+            *(edit_command("use", name, use.model, use.site) for use in self.uses),
         ]
 
 
@@ -103,13 +105,24 @@ class Wording:
     cell: CellLayout | None
 
 
+@dataclass(frozen=True)
+class Said:
+    """A human-owned field of some rows of which a page said ``before``, and now ``source``."""
+
+    rows: tuple[RowId, ...]
+    cell: str
+    before: str
+    source: str
+
+
 @dataclass
 class Outcome:
     """What was found, page by page.
 
     ``gone`` are lines whose row is not there any more, ``unshown`` rows that the page was too old
     to show; ``records`` holds the new records, None for a retired one, and ``wordings`` what pages
-    in columns of their own say from now on.
+    in columns of their own say from now on; ``said`` is what changed there, and ``echoed`` are the
+    pages and rows whose other lines follow it.
     """
 
     edits: list[Edit] = field(default_factory=list)
@@ -120,6 +133,8 @@ class Outcome:
     refusals: list[Refusal] = field(default_factory=list)
     records: dict[RowId, Record | None] = field(default_factory=dict)
     wordings: list[Wording] = field(default_factory=list)
+    said: list[Said] = field(default_factory=list)
+    echoed: list[tuple[str, RowId]] = field(default_factory=list)
     pages: list[str] = field(default_factory=list)
 
 
@@ -143,7 +158,8 @@ def verify_command(
     return shlex.join([*words, *options])
 
 
-def _edit_command(verb: str, row: str, *texts: str) -> str:
+def edit_command(verb: str, row: str, *texts: str) -> str:
+    """The `use` or `note` command of a row, ready to be typed."""
     # A text that starts with a dash is no option.
     guard = ["--"] if any(text.startswith("-") for text in texts) else []
     return shlex.join(["registry-tool", verb, *guard, row, *texts])

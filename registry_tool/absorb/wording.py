@@ -38,17 +38,17 @@ def change(before: str, after: str, words: Sequence[str], cell: str) -> Change:
     for step, i1, i2, j1, j2 in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         if step == "equal":
             continue
-        pairs = _pairs(old[i1:i2], new[j1:j2])
+        paired = pairs(old[i1:i2], new[j1:j2])
         for part in old[i1:i2]:
             word = _owner(part, words)
             if word is None:
-                pairs.pop(part, None)  # the page's own words, of which no row knows
+                paired.pop(part, None)  # the page's own words, of which no row knows
                 continue
             if word in touched:
                 raise UnclearError(f"it says two things of {word!r}")
             touched.append(word)
-            became[word] = _reworded(word, part, pairs[part]) if part in pairs else None
-        added += [part for part in new[j1:j2] if part not in pairs.values()]
+            became[word] = _reworded(word, part, paired[part]) if part in paired else None
+        added += [part for part in new[j1:j2] if part not in paired.values()]
     _require_own(became, added)
     return Change(became, [word for word in added if word not in words])
 
@@ -94,7 +94,7 @@ def _owner(segment: str, words: Sequence[str]) -> str | None:
     )
 
 
-def _pairs(old: Sequence[str], new: Sequence[str]) -> dict[str, str]:
+def pairs(old: Sequence[str], new: Sequence[str]) -> dict[str, str]:
     """The parts that were changed with what became of them; the others came or went."""
     if len(old) == len(new):
         return dict(zip(old, new, strict=True))

@@ -80,6 +80,8 @@ _FALSE = re.compile(r"(?:✗|✘|✖|❌|no|false|non-?causal|0)\ufe0f?", re.I)
 _LARGEST_EXPONENT = 99
 _LONGEST_SIZE = 10
 _WORD = re.compile(r"\w")
+# No figure of a registry is below zero, so a signed one is a slip or a difference: it stays words.
+_SIGNED = re.compile(rf"[{_STROKE}+±∓]\s*(?:[~≈<>≤≥]=?\s*)?\Z")
 # Separators, which say nothing when a value beside them is taken.
 _BLANK = re.compile(rf"[{_STROKE}\s,;:/()\[\]{{}}=.+|*`\u00b7]*")
 _EMPHASIS = re.compile(r"\*\*|`|<sup>(.*?)</sup>")
@@ -288,7 +290,7 @@ def take_quantities(reading: Reading, parts: int = 1) -> list[Found]:
 
 
 def _first_quantity(reading: Reading, start: int, stop: int) -> re.Match[str] | None:
-    """The first number of a stretch: before any parenthesis, or named."""
+    """The first number of a stretch: before any parenthesis, or named; none that has a sign."""
     for match in _QUANTITY.finditer(reading.shown, start, stop):
         if not reading.is_free(*match.span()) or not _is_finite(match):
             continue
@@ -296,6 +298,8 @@ def _first_quantity(reading: Reading, start: int, stop: int) -> re.Match[str] | 
         if match["name"] is None and _WORD.search(_GLYPH.sub("", before)):
             return None
         if match["name"] is None and before.count("(") > before.count(")"):
+            return None
+        if match["name"] is None and _SIGNED.search(before):
             return None
         return match
     return None

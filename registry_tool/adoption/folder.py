@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import hashlib
+import stat
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from types import MappingProxyType
+from typing import Literal
 
 from registry_tool.adoption import claims, jsons, merge, page_tables, pages, side_tables
 from registry_tool.adoption.columns import Words
 from registry_tool.adoption.model import Adoption, Claim, Entry, Place, Remark, Source, Table
 from registry_tool.errors import InputError
+from registry_tool.records.baseline import PATH as BASELINE
 from registry_tool.records.spec import KernelSpec
+from registry_tool.store.root import POLICY
+from registry_tool.tables import document
+from registry_tool.tables.layout_files import file_of
 
 INDEX = "supported_kernels.md"
 DETAILS = "details"
@@ -109,6 +115,7 @@ def _sources(
     """The files of a registry: details pages, JSON files, the index."""
     if not folder.is_dir():
         raise InputError("not a folder", path=folder, fix="name the folder of the registry")
+    require_regular(folder)
     if not (folder / INDEX).is_file():
         raise InputError(
             f"no {INDEX} here: this is no registry in the upstream form",
@@ -119,7 +126,7 @@ def _sources(
     unknown: dict[str, Path] = {}
     for path in sorted((folder / DETAILS).glob("*")):
         place = _PLACES.get(path.suffix)
-        if place is None or not path.is_file() or path.stem in without:
+        if place is None or path.stem in without:
             continue
         is_family = place == "details" and any(name.startswith(f"{path.stem}_") for name in specs)
         if path.stem not in specs and not is_family:
@@ -141,7 +148,66 @@ def _sources(
     return [*found, _source(folder, folder / INDEX, "index", None)]
 
 
+def require_regular(folder: Path) -> None:
+    """Raise InputError unless the index, `details` and all that it holds are plain and in place.
+
+    What is beyond a symbolic link belongs to somebody else: it is neither read nor replaced.
+    """
+    details = folder / DETAILS
+    _require(folder / INDEX, "file")
+    _require(details, "folder")
+    for path in sorted(details.glob("*")):
+        if path.suffix in _PLACES:
+            _require(path, "file")
+
+
+def _require(path: Path, what: Literal["file", "folder"]) -> None:
+    try:
+        mode = path.lstat().st_mode
+    except FileNotFoundError:
+        return
+    if (stat.S_ISREG if what == "file" else stat.S_ISDIR)(mode):
+        return
+    if stat.S_ISLNK(mode):
+        found = f"a symbolic link to {path.readlink()}"
+    else:
+        found = "a folder" if stat.S_ISDIR(mode) else "something else"
+    raise InputError(
+        f"expected a {what}, found {found}",
+        path=path,
+        fix=f"put the {what} itself here, or take this away",
+    )
+
+
 def _source(folder: Path, path: Path, place: Place, kernel: str | None) -> Source:
-    data = path.read_bytes()
     name = path.relative_to(folder).as_posix()
+    data = path.read_bytes()
+    if _is_half_marked(folder, name):
+        data = _unmarked(data, name)
     return Source(name, place, kernel, data, hashlib.sha256(data).hexdigest())
+
+
+def _is_half_marked(folder: Path, name: str) -> bool:
+    """Whether markers in a page can be those of an import that was cut short.
+
+    It writes the layouts, then the pages, and the list of debt when all else is there.
+    """
+    return (
+        name.endswith(".md")
+        and (folder / POLICY).is_file()
+        and (folder / file_of(name)).is_file()
+        and not (folder / BASELINE).exists()
+    )
+
+
+def _unmarked(data: bytes, name: str) -> bytes:
+    """A page without its markers; as it is if a region was edited since it was marked.
+
+    Raises TableError for markers that do not fit.
+    """
+    found = document.regions(data, name)
+    if any(region.edited or region.checksum is None for region in found):
+        return data
+    markers = {line for region in found for line in (region.start_line, region.end_line)}
+    lines = data.split(b"\n")
+    return b"\n".join(line for at, line in enumerate(lines, 1) if at not in markers)

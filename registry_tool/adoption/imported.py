@@ -15,7 +15,7 @@ from datetime import datetime, timezone
 
 from msgspec.structs import replace
 
-from registry_tool import __version__
+from registry_tool import __version__, registry_lookup
 from registry_tool.adoption import uses
 from registry_tool.adoption.merge import sweep_text
 from registry_tool.adoption.model import Adoption, Claim, Quantity, Row
@@ -179,6 +179,8 @@ def _made(
     figures = {name: _figure(row, name) for name in _ACCURACY}
     used_by, notes = _words(row, reader, beside)
     notes += _leftovers(row, performance)
+    held = _caveats(spec, row, notes, provenance)
+    provenance |= {"caveats": ", ".join(held)} if held else {}
     subject = Subject(
         kernel=row.kernel,
         target=target,
@@ -216,6 +218,30 @@ def _made(
         provenance=provenance,
     )
     return Made(identity, record, verdict)
+
+
+def _caveats(
+    spec: KernelSpec, row: Row, notes: Sequence[str], provenance: Mapping[str, str]
+) -> list[str]:
+    """What the row's own words, footnotes and status hold against it, read as the lookup does.
+
+    ``provenance`` is what is known of the row so far. A record's notes belong to people, so what
+    they say of the row today is kept where a later edit of them does not reach.
+    """
+    footnotes = [
+        text
+        for claim in row.claims
+        for title, text in claim.notes
+        if title in [one.mark for one in claim.quantities]
+    ]
+    marked = [f"{one.written}{one.mark}" for claim in row.claims for one in claim.quantities]
+    precision = kernel.precision_of(spec, row.variant)
+    # Whether it was timed and gauged is for the record's figures to say.
+    said = registry_lookup.caveats(
+        [*notes, *footnotes, *marked], row.variant, precision, list(spec.variants), 0.0, 0.0
+    )
+    found = {*said, *registry_lookup.import_caveats(provenance)}
+    return [name for name in registry_lookup.CAVEATS if name in found]
 
 
 def _glyphs(row: Row) -> str:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from registry_tool.adoption.claims import INHERITED
 from registry_tool.adoption.columns import Words
@@ -65,17 +65,8 @@ class Document:
 def load(name: str, path: Path, data: bytes) -> Document:
     """The JSON document in ``data``; raises InputError with the line of what is no JSON."""
     text = decoded(path, data)
-    twice: list[str] = []
-
-    def members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found = dict(pairs)
-        if len(found) < len(pairs):
-            keys = [key for key, _ in pairs]
-            twice.extend(key for key in found if keys.count(key) > 1)
-        return found
-
     try:
-        value = json.loads(text, object_pairs_hook=members, parse_constant=_refuse)
+        value = json.loads(text)
     except json.JSONDecodeError as error:
         is_open = error.msg.startswith("Unterminated string") and '"' not in text[error.pos + 1 :]
         is_cut = is_open or error.pos >= len(text.rstrip())
@@ -85,33 +76,45 @@ def load(name: str, path: Path, data: bytes) -> Document:
         ) from None
     except (ValueError, RecursionError) as error:
         raise InputError(f"not JSON: {error}", path=path, line=1, fix="repair the file") from None
-    if twice:
-        line = _line_of_second(text, twice[0])
+    if not isinstance(value, dict):
+        raise InputError("expected an object", path=path, line=1, fix="repair the file")
+    found = _positions(text)
+    if found.twice is not None:
+        key, line = found.twice
         raise InputError(
-            f"the key {twice[0]!r} stands twice in one object",
+            f"the key {key!r} stands twice in one object",
             path=path,
             line=line,
             fix="take one of them out",
         )
-    if not isinstance(value, dict):
-        raise InputError("expected an object", path=path, line=1, fix="repair the file")
-    lines, written = _positions(text)
-    return Document(name, path, value, lines, written)
+    if found.odd is not None:
+        word, line = found.odd
+        raise InputError(
+            f"not JSON: {word} is no number that a registry may hold",
+            path=path,
+            line=line,
+            fix="write a number, or null",
+        )
+    return Document(name, path, value, found.lines, found.written)
 
 
-def _refuse(word: str) -> None:
-    raise ValueError(f"{word} is no number that a registry may hold")
+class _Positions(NamedTuple):
+    """Path to line of every value, path to text of every number.
+
+    ``twice`` is the first key that its object has already, ``odd`` the first number that JSON does
+    not have, each with its line.
+    """
+
+    lines: dict[tuple[str | int, ...], int]
+    written: dict[tuple[str | int, ...], str]
+    twice: tuple[str, int] | None
+    odd: tuple[str, int] | None
 
 
-def _line_of_second(text: str, key: str) -> int:
-    found = [match.start() for match in re.finditer(re.escape(json.dumps(key)) + r"\s*:", text)]
-    return text.count("\n", 0, found[-1]) + 1 if found else 1
-
-
-def _positions(
-    text: str,
-) -> tuple[dict[tuple[str | int, ...], int], dict[tuple[str | int, ...], str]]:
-    """Path to line of every value of valid JSON, and path to text of every number."""
+def _positions(text: str) -> _Positions:
+    """What stands where in JSON as Python reads it (with NaN and Infinity)."""
+    twice: tuple[str, int] | None = None
+    odd: tuple[str, int] | None = None
     lines: dict[tuple[str | int, ...], int] = {}
     written: dict[tuple[str | int, ...], str] = {}
     stack: list[tuple[str, str | int]] = []
@@ -132,7 +135,10 @@ def _positions(
             continue
         if mark == ":":
             stack[-1] = ("{", key or "")
-            lines[tuple(name for _, name in stack)] = line
+            here = tuple(name for _, name in stack)
+            if here in lines and twice is None:
+                twice = key or "", line
+            lines[here] = line
             continue
         if string is not None:
             after = _TOKEN.match(text, at)
@@ -144,7 +150,9 @@ def _positions(
             stack.append((mark, 0 if mark == "[" else ""))
         elif other is not None:
             written[path] = other
-    return lines, written
+            if other.endswith(("NaN", "Infinity")) and odd is None:
+                odd = other, line
+    return _Positions(lines, written, twice, odd)
 
 
 def read(document: Document, words: Words) -> Iterator[Claim | Entry | Remark]:

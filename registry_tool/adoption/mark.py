@@ -24,7 +24,7 @@ from registry_tool.records.layout import (
     TableLayout,
 )
 from registry_tool.records.record import Record
-from registry_tool.tables import document, layout, rows
+from registry_tool.tables import document, layout, layout_figures, rows
 from registry_tool.tables.layout import Kernel, Line, column_keys, fastest
 from registry_tool.tables.layout_files import file_of
 from registry_tool.tables.layout_template import literal, place, places
@@ -349,6 +349,12 @@ def _overview(
     lines: list[LineLayout] = []
     keys = column_keys(titles)
     defaults = [_overview_default(column) for column in table.columns]
+    columns = [
+        ColumnLayout(
+            title=title, cell=default, rule=_rule(rule), measures=layout_figures.measures(default)
+        )
+        for title, default, rule in zip(titles, defaults, rules, strict=True)
+    ]
     taken: set[str] = set()
     for row in table.rows:
         name = _kernel_named(row, kernels, taken)
@@ -359,9 +365,9 @@ def _overview(
         kernel = kernels[name]
         line = Line(name, kernel.spec, tuple(kernel.subjects), fastest(kernel.subjects))
         cells: dict[str, CellLayout] = {}
-        for source, key, default in zip(row.sources, keys, defaults, strict=False):
-            wording = _overview_cell(source, default, line)
-            if wording is not None:
+        for source, key, column in zip(row.sources, keys, columns, strict=False):
+            wording = _overview_cell(source, column.cell, line)
+            if wording is not None and layout_figures.of_wording(column, wording) is None:
                 cells[key] = wording
         lines.append(LineLayout(row=name, cells=cells))
     return TableLayout(
@@ -370,10 +376,7 @@ def _overview(
         kernel=None,
         variants=[],
         new_lines=True,
-        columns=[
-            ColumnLayout(title=title, cell=default, rule=_rule(rule))
-            for title, default, rule in zip(titles, defaults, rules, strict=True)
-        ],
+        columns=columns,
         lines=lines,
     )
 
@@ -432,12 +435,10 @@ def _best_cell(source: str, line: Line) -> CellLayout | None:
         value = claimed.value(name)
         if value is not None and str(value) in rest:
             rest = rest.replace(str(value), place(name), 1)
-    return CellLayout(
-        text=parts + rest,
-        of={"shape": claimed.value("shape"), "variant": claimed.value("variant")}
-        if re.search(r"\d", re.sub(r"\{[^}]*\}", "", rest))
-        else {"variant": claimed.value("variant")},
-    )
+    # What is spelled out besides holds for this row and its tile only.
+    spelled = re.search(r"\d", re.sub(r"\{[^}]*\}", "", rest))
+    names = ("shape", "variant", "tile") if spelled else ("variant",)
+    return CellLayout(text=parts + rest, of={name: claimed.value(name) for name in names})
 
 
 def _claimed(source: str, match: re.Match[str], form: str | None, line: Line) -> Subject | None:

@@ -28,7 +28,7 @@ from registry_tool.adoption.mark_written import (
 from registry_tool.adoption.model import Column
 from registry_tool.records.layout import CellLayout, ColumnLayout
 from registry_tool.records.spec import KernelSpec
-from registry_tool.tables import layout
+from registry_tool.tables import layout, layout_figures
 from registry_tool.tables.columns import NOTHING
 from registry_tool.tables.layout import Kernel
 from registry_tool.tables.layout_template import literal, place, places
@@ -89,10 +89,14 @@ def column(
     chosen = replace(bare, cell=_common(read, made, stripped, bare, kernels, has_users))
     if read.role == "config" and spec.tile and not has_herd:
         chosen = replace(chosen, cell=f"{chosen.cell} {place(_OTHER_HERD)}")
+    chosen = replace(chosen, measures=layout_figures.measures(chosen.cell))
     wordings = [
         _wording(chosen, read, cell, one, kernels) for cell, one in zip(stripped, made, strict=True)
     ]
-    return chosen, wordings
+    return chosen, [
+        None if one is None or layout_figures.of_wording(chosen, one) is not None else one
+        for one in wordings
+    ]
 
 
 def _usual(read: Column) -> str:
@@ -127,7 +131,12 @@ def _common(
     if role in _FIXED and role in WORDED:
         return _FIXED[role]
     offered = Counter(one.template for one in made if places(one.template) and not one.unexplained)
-    tried = [*dict.fromkeys([t for t, _ in offered.most_common(12)]), *_further(read, seen)]
+    offered_first = dict.fromkeys([t for t, _ in offered.most_common(12)])
+    tried = [
+        one
+        for one in (*offered_first, *_further(read, seen))
+        if layout_figures.of_column(replace(bare, cell=one)) is None
+    ]
     scores = [
         (sum(_shows(replace(bare, cell=one), cell, kernels) for cell in seen), -at, one)
         for at, one in enumerate(tried)

@@ -106,9 +106,11 @@ def _print(outcome: Outcome, files: list[str], args: argparse.Namespace) -> None
     would = "would be " if args.dry_run else ""
     if not args.quiet:
         for edit in outcome.edits:
-            say(f"{edit.place}: {edit.row}: {edit.column}: {edit.before!r} -> {edit.after!r}")
+            _print_edit(edit)
             for remark in edit.remarks:
                 warn(f"{edit.place}: {remark}")
+        for path, row in outcome.echoed:
+            say(f"{path}: {row}: {would}worded the same, for it said the same before")
         for place, row in outcome.deleted:
             say(f"{place}: {row}: {would}retired; its verdicts stay in {row.verdict_folder}")
         for place, shown in outcome.gone:
@@ -128,6 +130,17 @@ def _print(outcome: Outcome, files: list[str], args: argparse.Namespace) -> None
             say(f"{'would write' if args.dry_run else 'wrote'} {path}")
 
 
+def _print_edit(edit: Edit) -> None:
+    where, change = f"{edit.place}: {edit.row}: {edit.column}", f"{edit.before!r} -> {edit.after!r}"
+    if edit.rows:
+        say(f"{where}: {change}")
+        return
+    say(f"{where}: only on this page: {change}; no record holds these words")
+    say(
+        "  registry-tool use ROW MODEL SITE or registry-tool note ROW TEXT puts words into a record"
+    )
+
+
 def _refusal_lines(refusal: Refusal) -> list[str]:
     where = f"{refusal.place}: {refusal.row}"
     if refusal.column is None:
@@ -145,6 +158,7 @@ def _as_json(outcome: Outcome, files: list[str], dry_run: bool) -> dict[str, Any
         "dry_run": dry_run,
         "pages": outcome.pages,
         "changed": [_edit(one) for one in outcome.edits] if done else [],
+        "worded_the_same": [str(row) for _, row in outcome.echoed] if done else [],
         "planned": [_planned(one) for one in outcome.planned] if done else [],
         "retired": [str(row) for _, row in outcome.deleted] if done else [],
         "left_out": [shown for _, shown in outcome.gone] if done else [],
@@ -162,6 +176,7 @@ def _edit(one: Edit) -> dict[str, Any]:
         "column": one.column,
         "before": one.before,
         "after": one.after,
+        "only_on_this_page": not one.rows,
         "remarks": list(one.remarks),
     }
 

@@ -57,12 +57,14 @@ def run(args: argparse.Namespace) -> int:
     """Read, compare with what is there, write all of it or nothing, stage it."""
     from registry_tool import adoption as adopting
     from registry_tool.adoption import drift, imported, plan, summary
+    from registry_tool.baseline.once import require_same_target
     from registry_tool.commands.import_place import opened
 
     folder = Path(args.folder)
     with opened(folder, args.registry) as place:
         registry = place.registry
         _check_target(registry, args.target)
+        require_same_target(registry, args.target)
         _check_pages(args, place)
         adoption = adopting.read(folder, registry.specs, _columns(args.column), args.without)
         moment = datetime.now(timezone.utc)

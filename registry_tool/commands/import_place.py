@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from registry_tool.errors import RegistryError, UsageError
+from registry_tool.errors import InputError, RegistryError, UsageError
 
 if TYPE_CHECKING:
+    from registry_tool.store.git import Repository
     from registry_tool.store.registry import Registry
 
 README = "README.md"
@@ -35,11 +36,12 @@ class Place:
 def opened(folder: Path, chosen: str | None) -> Iterator[Place]:
     """The registry that ``chosen`` names, or the nearest one; else ``folder`` becomes one itself.
 
-    Raises UsageError or RegistryError if there is none.
+    Raises UsageError or RegistryError if there is none, InputError if its pages are no plain files.
     """
+    from registry_tool.adoption.folder import require_regular
     from registry_tool.store import registry as registries
     from registry_tool.store import snapshot
-    from registry_tool.store.root import POLICY, find_root
+    from registry_tool.store.root import POLICY
 
     with tempfile.TemporaryDirectory(prefix="registry-tool-import-") as name:
         scratch = Path(name)
@@ -48,14 +50,27 @@ def opened(folder: Path, chosen: str | None) -> Iterator[Place]:
             made = registries.load(snapshot.of_worktree(scratch))
             yield Place(made, folder.resolve(), scratch, is_new=True)
             return
-        root = find_root(Path.cwd()) if chosen is None else Path(chosen).resolve()
+        root = _nearest(folder) if chosen is None else Path(chosen).resolve()
         if not (root / POLICY).is_file():
             raise UsageError(
                 f"no {POLICY} in {root}",
                 fix=f"registry-tool init {root} (or another --registry DIR)",
             )
+        require_regular(root)
         _copy(root, scratch)
         yield Place(registries.load(snapshot.of_worktree(root)), root, scratch, is_new=False)
+
+
+def _nearest(folder: Path) -> Path:
+    """The registry around this folder; else ``folder``, which an earlier import made one."""
+    from registry_tool.store.root import POLICY, find_root
+
+    try:
+        return find_root(Path.cwd())
+    except RegistryError:
+        if not (folder / POLICY).is_file():
+            raise
+        return folder.resolve()
 
 
 def _becomes_one(folder: Path, chosen: str | None) -> bool:
@@ -114,28 +129,74 @@ def put(folder: Path, files: Mapping[str, bytes]) -> None:
 def write(root: Path, files: Mapping[str, bytes], stage: bool) -> None:
     """Write files into the registry, each of them whole, and stage them if asked.
 
-    The list of debt comes last: while it is missing, an import that was cut short starts again.
+    The list of debt comes last, after all else was written and staged: while it is missing, an
+    import that was cut short starts again, and where it is, there is nothing left to do. Raises
+    InputError, before anything is written, if something other than a plain file is in the way.
     """
     from registry_tool.commands.common import warn
-    from registry_tool.commands.staging import stage_with_pages
+    from registry_tool.records.baseline import PATH
     from registry_tool.store import git
     from registry_tool.store.files import write_if_changed
 
-    for name in sorted(files, key=_order):
+    _require_free(root, files)
+    for name in sorted(files.keys() - {PATH}, key=_order):
         write_if_changed(root / name, files[name])
-    if not stage:
-        return
-    if git.open_repository(root) is None:
+    repository = git.open_repository(root) if stage else None
+    if repository is not None:
+        _stage(root, repository, files)
+    elif stage:
         warn(f"{root} is in no git repository: nothing was staged")
-    else:
-        stage_with_pages(root, files)
+    if PATH in files:
+        write_if_changed(root / PATH, files[PATH])
+        if repository is not None:
+            # Its content is staged already; now git also knows the file that has it.
+            git.stage(repository, [PATH])
 
 
-def _order(name: str) -> tuple[int, str]:
+def _stage(root: Path, repository: Repository, files: Mapping[str, bytes]) -> None:
+    """Stage what this import or an interrupted one wrote; the list of debt as it is going to be."""
+    from registry_tool.commands.staging import stage_with_pages
     from registry_tool.records.baseline import PATH
+    from registry_tool.store import git
+    from registry_tool.store.files import TEMPORARY_SUFFIX
 
-    if name == PATH:
-        return 4, name
-    top = name.partition("/")[0]
-    steps = {".gitattributes": 0, ".gitignore": 0, "registry.yaml": 0, "verdicts": 1, "records": 2}
-    return steps.get(top, 3), name
+    changed, untracked = git.worktree_differences(repository, _OF_AN_IMPORT)
+    left = {name for name in changed | untracked if not name.endswith(TEMPORARY_SUFFIX)}
+    stage_with_pages(root, (files.keys() - {PATH}) | left)
+    if PATH in files:
+        path = f"{repository.prefix}{PATH}"
+        made = repository.run("hash-object", "-w", "--stdin", "--path", path, stdin=files[PATH])
+        entry = f"100644,{made.decode().strip()},{path}"
+        repository.run("update-index", "--add", "--cacheinfo", entry)
+
+
+def _require_free(root: Path, files: Mapping[str, bytes]) -> None:
+    """Raise InputError unless each path is a plain file or free, and no link is on its way."""
+    folders = {root / parent for name in files for parent in Path(name).parents} - {root}
+    for path in sorted({*folders, *(root / name for name in files)}):
+        is_folder = path in folders
+        is_right = path.is_dir() if is_folder else path.is_file()
+        if path.is_symlink() or (path.exists() and not is_right):
+            what = "folder" if is_folder else "regular file"
+            raise InputError(
+                f"an import writes a {what} here, and something else is in the way",
+                path=path,
+                fix=f"take it away, or put a {what} in its place",
+            )
+
+
+_OF_AN_IMPORT = ("registry.yaml", ".gitattributes", ".gitignore", "layouts")
+_STEPS = {".gitattributes": 0, ".gitignore": 0, "registry.yaml": 0, "layouts": 2}
+
+
+def _order(name: str) -> tuple[int, str, int]:
+    """Each artifact before the record that cites it, then layouts, then the pages they fill."""
+    from registry_tool.records.keys import parse_record_path, parse_verdict_path
+
+    row = parse_record_path(name)
+    if row is not None:
+        return 1, str(row), 1
+    verdict = parse_verdict_path(name)
+    if verdict is not None:
+        return 1, str(verdict.row), 0
+    return _STEPS.get(name.partition("/")[0], 3), name, 0

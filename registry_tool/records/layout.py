@@ -88,6 +88,13 @@ class ColumnLayout(Part, frozen=True, kw_only=True):
             "the `line` that a lookup answers. null: as the cells say."
         ),
     ] = None
+    measures: Annotated[
+        list[str],
+        Meta(
+            description="The measured values that the column is there for, e.g. `drain.gflops`: "
+            "its template has to show them, and no other figure may stand in their place."
+        ),
+    ] = field(default_factory=list)
 
 
 class TableLayout(Part, frozen=True):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from registry_tool.rules.layout import BASELINE
+from registry_tool.rules.ledger import LostView
 from registry_tool.rules.model import Complaint, Rule
 from registry_tool.rules.views import BaselineView, ChangeView
 
@@ -46,6 +47,14 @@ def _grown(view: ChangeView) -> Iterator[Complaint]:
     ledger = view.ledger
     if ledger is None:
         return
+    if isinstance(ledger, LostView):
+        yield Complaint(
+            f"{BASELINE} was deleted, and {_rows(ledger.rows)} that no run replaced: it may go "
+            "once each of them is verified or retired, whatever they waive",
+            path=BASELINE,
+            line=1,
+            fix=ledger.back,
+        )
     for row, entry in ledger.entries.items():
         if ledger.before is None:
             if not ledger.added(row):
@@ -61,6 +70,10 @@ def _grown(view: ChangeView) -> Iterator[Complaint]:
         words = f"{reason}, and an import may not take that place"
         fix = f"take the change of the row back, or {_run(row)}"
         yield Complaint(words, path=f"records/{row}.json", line=1, fix=fix)
+
+
+def _rows(number: int) -> str:
+    return "1 imported row stands" if number == 1 else f"{number} imported rows stand"
 
 
 def _out(row: str) -> str:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from registry_tool.errors import GitError
 from registry_tool.rules.layout import BASELINE, row_of
 from registry_tool.rules.views import EntryView, LedgerView
 from registry_tool.store import git
@@ -12,6 +14,17 @@ from registry_tool.store.git import Change, Repository
 from registry_tool.store.snapshot import Snapshot
 
 Digests = dict[str, Sequence[str]]
+
+
+class LostView(LedgerView, frozen=True):
+    """A ledger that is gone while imported rows still stand.
+
+    ``rows`` is how many do, ``back`` the command that brings the file back; ``returned`` also
+    holds the rows of the change that are not as the last ledger named them.
+    """
+
+    rows: int
+    back: str
 
 
 def entries(data: bytes) -> dict[str, list[Any]] | None:
@@ -39,8 +52,10 @@ def ledger(
     imported: Mapping[str, Sequence[str]],
 ) -> LedgerView | None:
     """What the change does to the baseline and beside it; None if it does nothing to either."""
+    if snapshot.repository is None or not snapshot.changes:
+        return None
     own = next((change for change in snapshot.changes if change.path == BASELINE), None)
-    if baseline is None or snapshot.repository is None or (own is None and not imported):
+    if own is None and not imported:
         return None
     rows = {
         row: change
@@ -49,6 +64,8 @@ def ledger(
         and (row := row_of(change.path)) is not None
         and row in imported
     }
+    if baseline is None:
+        return _lost(snapshot, snapshot.repository, own, rows, imported)
     if own is None and not rows:
         return None
     if own is None:
@@ -68,16 +85,59 @@ def ledger(
     )
 
 
+def _lost(
+    snapshot: Snapshot,
+    repository: Repository,
+    own: Change | None,
+    rows: Mapping[str, Change],
+    imported: Mapping[str, Sequence[str]],
+) -> LostView | None:
+    """The ledger of a state that has none; None if it owes none, never had one, or it is broken.
+
+    Looked for wherever the state comes from: its own commit, and the one that is being merged.
+    """
+    from registry_tool.baseline import past
+
+    is_there = any(line.startswith("100") for line in snapshot.below([BASELINE]))
+    if not imported or is_there:
+        return None
+    revisions = [oid for oid in (snapshot.base, snapshot.anchor) if oid is not None]
+    if snapshot.kind != "revision":
+        with contextlib.suppress(GitError):
+            revisions.append(git.resolve(repository, "MERGE_HEAD"))
+    versions = past.versions(repository, revisions)
+    if not versions:
+        return None
+    oids = [own.old_oid] if own is not None and own.was_there else []
+    last = _readable(repository, [*oids, *(version.oid for version in versions)])
+    reasons = {
+        row: "the row is new" if row not in last else "the row is not as it was imported"
+        for row in rows
+        if list(last.get(row, ())) != list(imported[row])
+    }
+    return LostView(
+        last,
+        {},
+        frozenset[str]().__contains__,
+        {**dict(_returned(repository, rows)), **reasons},
+        rows=len(imported),
+        back=f"git checkout {versions[0].commit[:12]} -- {BASELINE}",
+    )
+
+
 def _before(repository: Repository, own: Change, base: str | None) -> Digests | None:
     """What stood in the baseline last, as far as any commit that leads here holds one."""
+    from registry_tool.baseline import past
+
     if base is None:
         return None
     oids = [own.old_oid] if own.was_there else []
-    for commit in git.history(repository, [BASELINE], base):
-        for change in commit.changes:
-            oids += [oid for oid in (change.new_oid, change.old_oid) if set(oid) != {"0"}]
-    if not oids:
-        return None
+    oids += [version.oid for version in past.versions(repository, [base])]
+    return _readable(repository, oids) if oids else None
+
+
+def _readable(repository: Repository, oids: Sequence[str]) -> Digests:
+    """The first of ``oids`` that is a baseline; nothing if none is."""
     for _, data in git.stream(repository, dict.fromkeys(oids)):
         found = entries(data)
         if found is not None:

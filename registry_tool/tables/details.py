@@ -30,8 +30,9 @@ def encode(
     """The JSON of one kernel on one target, from rows in the order of the table.
 
     Rows that passed are in it, and imported ones, marked with ``verified``, ``source`` and, where
-    their own words or gaps call for it, ``caveats`` (see `registry_lookup.CAVEATS`). ``lookup`` is
-    one of `registry_lookup.POLICIES`: what answers are refused to callers that do not say.
+    their own words, status or gaps call for it, ``caveats`` (see `registry_lookup.CAVEATS`).
+    ``lookup`` is one of `registry_lookup.POLICIES`: what answers are refused to callers that do
+    not say.
     """
     document = _document(spec, target, target_kind, in_order)
     if lookup is not None:
@@ -107,7 +108,7 @@ def _marks(spec: KernelSpec, row: Row) -> dict[str, Any]:
         list(spec.variants),
         speed=row.throughput,
         accuracy=row.facts.mean_rel_L1,
-        inherited=row.facts.inherited,
+        at_import=row.facts.caveats,
         waived=row.facts.waived,
         failed=row.facts.failed,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from registry_tool.errors import InputError
@@ -9,7 +10,7 @@ from registry_tool.store.registry import Registry, decode
 from registry_tool.store.snapshot import Snapshot
 
 if TYPE_CHECKING:
-    from registry_tool.records.layout import Layout
+    from registry_tool.records.layout import Layout, TableLayout
 
 FOLDER = "layouts"
 _INDEX = "supported_kernels"
@@ -52,7 +53,7 @@ def read_apart(snapshot: Snapshot) -> tuple[dict[str, Layout], dict[str, InputEr
     for path, data in snapshot.read_many(paths).items():
         try:
             layout = decode(data, Layout, path)
-            _require_right(layout, path)
+            require_right(layout, path)
         except InputError as error:
             problems[page_of(path)] = error
         else:
@@ -60,7 +61,8 @@ def read_apart(snapshot: Snapshot) -> tuple[dict[str, Layout], dict[str, InputEr
     return found, problems
 
 
-def _require_right(layout: Layout, path: str) -> None:
+def require_right(layout: Layout, path: str) -> None:
+    """Raises InputError for a layout that cannot be used, as what stands at ``path``."""
     from registry_tool.tables.layout import column_keys
 
     if file_of(layout.page) != path:
@@ -83,4 +85,32 @@ def _require_right(layout: Layout, path: str) -> None:
                     f"{unknown[0]!r}, which the table does not have",
                     path=path,
                     fix=f"use one of: {', '.join(titles)}",
+                )
+        _require_true(table, titles, path)
+
+
+def _require_true(table: TableLayout, titles: Sequence[str], path: str) -> None:
+    """Raises InputError for a cell that could show a figure which no record says."""
+    from registry_tool.tables import layout_figures
+
+    columns = dict(zip(titles, table.columns, strict=True))
+    for title, column in columns.items():
+        problem = layout_figures.of_column(column)
+        if problem is not None:
+            raise InputError(
+                f"the template {column.cell!r} of column {title!r} in region {table.region!r} "
+                f"{problem}",
+                path=path,
+                fix="write a place such as {latency_us:.0f} where the figure stands",
+            )
+    for line in table.lines:
+        # A line of words shows no row.
+        for title, wording in line.cells.items() if line.row is not None else ():
+            problem = layout_figures.of_wording(columns[title], wording)
+            if problem is not None:
+                raise InputError(
+                    f"the wording {wording.text!r} of line {line.row!r}, column {title!r} in "
+                    f"region {table.region!r} {problem}",
+                    path=path,
+                    fix="write a place such as {gflops:.0f}, or remove the wording of the cell",
                 )

@@ -13,6 +13,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from registry_tool import registry_lookup
 from registry_tool.records import expressions, kernel, keys
 from registry_tool.records.record import Record
 from registry_tool.records.spec import KernelSpec
@@ -32,7 +33,7 @@ class Facts(Struct, frozen=True, array_like=True):
     ``status`` is the text of the status column, and ``failed`` says that a run disproved the row.
     An ``imported`` row stands on what a page claimed, ``claim`` is the mark that it had there, and
     ``doubted`` says that no page called it good. ``inherited`` names the fields that nobody
-    measured for this row.
+    measured for this row, ``caveats`` what its provenance holds against it since its import.
     """
 
     tile: dict[str, int]
@@ -50,6 +51,7 @@ class Facts(Struct, frozen=True, array_like=True):
     waived: bool
     failed: bool
     inherited: tuple[str, ...]
+    caveats: tuple[str, ...]
 
 
 class Row(Struct, frozen=True, array_like=True):
@@ -171,7 +173,12 @@ def _facts(spec: KernelSpec, target_kind: str, record: Record) -> Facts:
         doubted=bool(marks) and not any(mark in marks for mark in _GOOD),
         waived=bool(record.waivers),
         failed=record.verdict.status not in ("pass", "unverified"),
-        inherited=tuple(name for name, text in said.items() if text.startswith("inherited")),
+        inherited=tuple(
+            name
+            for name, text in said.items()
+            if text.startswith("inherited") and name != "caveats"
+        ),
+        caveats=tuple(registry_lookup.import_caveats(said)),
     )
 
 

@@ -26,6 +26,7 @@ INDEX = """\
 | (M×K×N) | high-prec fused-cast | high-prec drain | low-prec direct | Used by | Status |
 |---|---|---|---|---|---|
 | 2048×2048×2048 | **6000** | 5000 | — | Toy-1B Q/O proj (square) + Big-2B Q proj | ✅ |
+| 2048×1024×2048 | — | **4000** | — | Toy-1B LM-head (per-partition) | ✅ |
 """
 NORM = """\
 # RMSNorm
@@ -37,6 +38,8 @@ NORM = """\
 | 2048×2048 | 8 | 911 µs | 18.4 GB/s | 4.2e-3 | 1.9e-1 | Toy-1B + Big-2B prefill RMSNorm | ✅ |
 | 2048×1024 | 8 | 407 µs | 20.6 GB/s | 4.3e-3 | 1.25e-1 | Toy-1B prefill RMSNorm (emb=1024) | ✅ |
 | 2048×3072 | 8 | 1012 µs | 24.9 GB/s | 4.2e-3 | 1.25e-1 | Big-2B prefill RMSNorm | ✅ |
+| 2048×64 | 8 | 90 µs | 5.8 GB/s | 4.2e-3 | 1e-1 | ToyVLA vit (V) norm1/2 + post_norm (e=64) | ✅ |
+| 2048×32 | 8 | 80 µs | 3.3 GB/s | 4.2e-3 | 1.25e-1 | coverage (N=32) | ✅ |
 """
 GEMM = """\
 # GEMM
@@ -54,6 +57,7 @@ GEMM = """\
 | (M, K, N) | tile (m/kl2/kl1/n) | GFLOPS | mean_rel_L1 | Status |
 |---|---|---|---|---|
 | 2048×2048×2048 | 32/512/32/128 | 5000 | 9.4e-3 | ✅ Toy-1B Q/O proj |
+| 2048×1024×2048 | 32/512/32/128 | 4000 | 9.4e-3 | ✅ Toy-1B LM-head (per-partition) |
 """
 PAGES = {
     "supported_kernels.md": INDEX,
@@ -61,6 +65,7 @@ PAGES = {
     "details/GEMM_bf16_in_bf16_out.md": GEMM,
 }
 PAGE = "details/RMSNorm_bf16.md"
+PART = "Toy-1B LM-head (per-partition)"
 
 
 @pytest.fixture(scope="module")
@@ -126,13 +131,13 @@ def test_the_cell_says_what_was_written_and_the_row_knows_it(world: World) -> No
 def test_a_user_in_a_status_cell_is_a_persons_and_the_mark_is_not(world: World) -> None:
     path = "details/GEMM_bf16_in_bf16_out.md"
     text = (world.registry / path).read_text()
-    row = next(line for line in text.split("\n") if "32/512/32/128" in line)
+    row = next(line for line in text.split("\n") if "| 2048×2048×2048 | 32/512/" in line)
     change(world, path, row, row.removesuffix(" |") + " + New-3B O |")
     world.ok("absorb")
     assert uses(world, "GEMM_bf16_in_bf16_out/2048x2048x2048+drain")[-1] == "New-3B O"
     assert "New-3B O" not in uses(world, "GEMM_bf16_in_bf16_out/2048x2048x2048+fused-cast")
     text = (world.registry / path).read_text()
-    row = next(line for line in text.split("\n") if "32/512/32/128" in line)
+    row = next(line for line in text.split("\n") if "| 2048×2048×2048 | 32/512/" in line)
     change(world, path, row, row.replace("✅", "❌"))
     done = world.tool("absorb")
     assert done.returncode == 1
@@ -198,3 +203,51 @@ def test_markup_of_the_pages_own_wording_is_kept(world: World) -> None:
     world.ok("absorb")
     assert f"| {worded} |" in (world.registry / PAGE).read_text()
     assert uses(world, "RMSNorm_bf16/2048x1024") == ["Toy-1B prefill RMSNorm"]
+
+
+def notes(world: World, name: str) -> list[str]:
+    document: Any = json.loads((world.registry / f"records/npu2/{name}.json").read_bytes())
+    return [str(note) for note in document["notes"]]
+
+
+def test_words_beside_a_call_site_reach_the_record_and_the_other_page(world: World) -> None:
+    row = "GEMM_bf16_in_bf16_out/2048x1024x2048+drain"
+    page = "details/GEMM_bf16_in_bf16_out.md"
+    assert f"used by: {PART}" in notes(world, row)
+    change(world, page, PART, "Toy-1B LM-head (per-block)")
+    assert "supported_kernels.md: npu2/GEMM" in world.ok("absorb")
+    assert f"used by: {PART}" not in notes(world, row)
+    assert "used by: Toy-1B LM-head (per-block)" in notes(world, row)
+    assert uses(world, row) == ["Toy-1B LM-head"]
+    for path in (page, "supported_kernels.md"):
+        assert "Toy-1B LM-head (per-block) |" in (world.registry / path).read_text()
+    world.ok("render", "--check")
+
+
+def test_a_part_of_a_text_that_no_call_site_holds_reaches_the_record(world: World) -> None:
+    change(world, PAGE, "post_norm (e=64)", "post_norm2 (e=64)")
+    world.ok("absorb")
+    found = notes(world, "RMSNorm_bf16/2048x64")
+    assert "used by: ToyVLA vit (V) norm1/2 + post_norm2 (e=64)" in found
+    change(world, PAGE, "coverage (N=32)", "coverage (N=33)")
+    world.ok("absorb")
+    assert notes(world, "RMSNorm_bf16/2048x32") == ["used by: coverage (N=33)"]
+    assert uses(world, "RMSNorm_bf16/2048x32") == []
+
+
+def test_words_that_no_record_holds_are_said_to_be_the_pages(world: World) -> None:
+    name, said = "RMSNorm_bf16/2048x1024", "Toy-1B prefill RMSNorm (emb=1024)"
+    world.ok("note", "--remove", f"npu2/{name}", f"used by: {said}")
+    change(world, PAGE, said, "Toy-1B prefill RMSNorm")
+    record = (world.registry / f"records/npu2/{name}.json").read_bytes()
+    assert world.json("absorb", "--dry-run")["changed"][0]["only_on_this_page"]
+    assert f"only on this page: {said!r} -> 'Toy-1B prefill RMSNorm'" in world.ok("absorb")
+    assert (world.registry / f"records/npu2/{name}.json").read_bytes() == record
+
+
+def test_a_refused_wording_names_what_to_type(world: World) -> None:
+    change(world, PAGE, "ToyVLA vit (V) norm1/2 + post_norm (e=64)", "other")
+    done = world.tool("absorb")
+    assert done.returncode == 1, done.stdout
+    assert "registry-tool use npu2/RMSNorm_bf16/2048x64 MODEL SITE" in done.stdout
+    assert "registry-tool note npu2/RMSNorm_bf16/2048x64 'used by: other'" in done.stdout

@@ -81,6 +81,20 @@ def test_what_is_no_number_for_certain_is_a_note(source: str) -> None:
     assert cell.notes() == [source]
 
 
+@pytest.mark.parametrize("sign", ["-", "\u2212", "\u2013", "- ", "+", "±", "~-", "-~", "\uff0d"])
+@pytest.mark.parametrize("figure", ["324 µs", "**324**", ".5e-3", "324–330 µs", "324†"])
+def test_a_number_with_a_sign_is_words_and_never_a_figure(sign: str, figure: str) -> None:
+    cell = reading(sign + figure)
+    assert cells.take_quantities(cell) == []
+    assert cell.notes() == [cell.shown]
+
+
+def test_a_sign_among_values_side_by_side_spoils_only_its_own() -> None:
+    cell = reading("-9.7e-3 / 1.3e-2")
+    assert [(one.part, one.low) for one in cells.take_quantities(cell, 2)] == [(1, 0.013)]
+    assert cell.notes() == ["-9.7e-3"]
+
+
 def test_half_a_unit_of_the_last_digit_is_what_rounding_hides() -> None:
     halves = [
         cells.take_quantities(reading(text))[0].half

@@ -20,6 +20,7 @@ from msgspec.structs import replace
 
 from registry_tool import adoption, registry_lookup
 from registry_tool.adoption import imported
+from registry_tool.baseline import digests
 from registry_tool.records import canonical, catalog
 from registry_tool.records.record import Record
 from registry_tool.records.spec import KernelSpec
@@ -366,6 +367,25 @@ def test_strict_policies_refuse_what_they_say(source: Source) -> None:
         ValueError, match=r"strict .* is True, False or one of any, sound, verified"
     ):
         source.lookup.gemm_config(2048, 2048, 2048, strict="very")
+
+
+def test_no_edit_of_what_people_own_takes_a_caveat_away() -> None:
+    kernel = KERNELS["bf16"]
+    bare = [replace(one, notes=[], used_by=[]) for one in adopted()[kernel]]
+    made = rows(catalog.built_in()[kernel], "hardware", bare)
+    page = json.loads(details.encode(catalog.built_in()[kernel], "npu2", "hardware", made))
+    sound = outcomes(Lookup.of_documents({kernel: page}), "sound")
+    refused = {row for row, answered in sound.items() if not answered}
+    assert refused == INHERITED | FAILING | {(shape, "drain") for shape in NO_BEST}
+
+
+def test_what_an_import_holds_against_a_row_is_in_its_digest() -> None:
+    held = {(tuple(one.shape.values()), one.variant): one for one in adopted()[KERNELS["bf16"]]}
+    one = held[(1024, 768, 3072), "drain"]
+    assert one.provenance["caveats"] == "failing"
+    others = {name: text for name, text in one.provenance.items() if name != "caveats"}
+    assert digests.of_record(replace(one, notes=[])) == digests.of_record(one)
+    assert digests.of_record(replace(one, provenance=others)) != digests.of_record(one)
 
 
 def test_a_refusal_says_why_what_else_there_is_and_what_to_run(source: Source) -> None:

@@ -17,6 +17,7 @@ from registry_tool.adoption.model import Adoption, Claim
 from registry_tool.commands.init import POLICY_TEXT
 from registry_tool.records import canonical, catalog
 from registry_tool.records.record import Record, VerdictLink
+from registry_tool.registry_lookup import Lookup, NotVerifiedError
 from tests.acceptance.world import World, environment, make
 from tests.adoption.small import FILES, GEMM, GEMV, INDEX, edited, line_of, write
 from tests.kernels import upstream
@@ -229,6 +230,43 @@ def test_json_on_the_command_line(world: World, source: Path) -> None:
 
 
 # --- wrong use and bad input: one message, and no file -------------------------------------------
+
+
+def imported_from(source: Path) -> dict[str, Record]:
+    """The records of a folder by kernel, sizes and variant, without a registry to put them in."""
+    moment = datetime(2026, 8, 1, tzinfo=timezone.utc)
+    made, _ = imported.make(adoption.read(source, catalog.built_in()), "npu2", moment)
+    return {one.row.record_path.removeprefix("records/npu2/"): one.record for one in made}
+
+
+@pytest.mark.parametrize("glyph", ["❌", "✘", "🔴"])
+def test_a_row_that_its_page_calls_failed_is_refused_to_who_wants_sound_ones(
+    world: World, source: Path, glyph: str
+) -> None:
+    page = FILES[GEMV].replace("Tiny-1B decode K/V proj | ✅", f"Tiny-1B decode K/V proj | {glyph}")
+    write(source, {GEMV: page})
+    record = imported_from(source)["GEMV_bf16/1024x1024.json"]
+    assert record.provenance["caveats"] == "failing"
+    world.ok("import", str(source), "--target", "npu2")
+    lookup = Lookup(world.registry, "npu2")
+    assert lookup.gemv_config(1024, 1024)["caveats"] == ("failing",)
+    with pytest.raises(NotVerifiedError, match="strict='sound' refuses it"):
+        lookup.gemv_config(1024, 1024, strict="sound")
+
+
+def test_a_footnote_that_a_figure_points_to_is_held_against_its_row(source: Path) -> None:
+    path = "GEMM_bf16_in_bf16_out/1024x2048x512+fused-cast.json"
+    assert imported_from(source)[path].provenance["caveats"] == "inherited"
+    page = FILES[GEMM].replace("2900†", "2900¹").replace("> † The figure is", "> ¹ Inherited,")
+    write(source, {GEMM: page})
+    assert imported_from(source)[path].provenance["caveats"] == "inherited"
+
+
+def test_a_figure_with_a_minus_sign_stays_words(source: Path) -> None:
+    write(source, {GEMV: FILES[GEMV].replace("150 µs", "-150 µs")})
+    record = imported_from(source)["GEMV_bf16/1024x1024.json"]
+    assert any("-150 µs" in note for note in record.notes)
+    assert record.performance is None or record.performance.latency_us != 150.0
 
 
 def refused(world: World, source: Path, *words: str) -> str:

@@ -145,7 +145,36 @@ REFUSED: dict[str, tuple[dict[str, str | bytes | None], int, str]] = {
         line_of(GEMM_JSON, '"best": {"high": "fused-cast"}'),
         "expected `best`",
     ),
-    "not a number": (edited(GEMM_JSON, '"gflops": 540', '"gflops": NaN'), 1, "NaN"),
+    "a key twice, and once more in another object": (
+        edited(GEMM_JSON, '"gflops": 3100, "mean', '"gflops": 3100, "gflops": 9, "mean'),
+        line_of(GEMM_JSON, '"gflops": 3100'),
+        "'gflops' stands twice",
+    ),
+    "a key twice, the second one line below": (
+        edited(GEMM_JSON, '"gflops": 3100, "mean', '"gflops": 3100,\n"gflops": 9, "mean'),
+        line_of(GEMM_JSON, '"gflops": 3100') + 1,
+        "'gflops' stands twice",
+    ),
+    "an object twice": (
+        edited(GEMM_JSON, '"drain": {', '"fused-cast": {'),
+        line_of(GEMM_JSON, '"drain": {'),
+        "'fused-cast' stands twice",
+    ),
+    "not a number": (
+        edited(GEMM_JSON, '"gflops": 540', '"gflops": NaN'),
+        line_of(GEMM_JSON, '"gflops": 540'),
+        "NaN",
+    ),
+    "minus infinity in a list": (
+        edited(GEMM_JSON, '"herd": [8, 4]', '"herd": [\n8,\n-Infinity]'),
+        line_of(GEMM_JSON, '"herd": [8, 4]') + 2,
+        "-Infinity",
+    ),
+    "a number below its key": (
+        edited(GEMM_JSON, '"gflops": 540', '"gflops":\nNaN'),
+        line_of(GEMM_JSON, '"gflops": 540') + 1,
+        "NaN",
+    ),
     "Windows-1252": (
         {GEMM_JSON: FILES[GEMM_JSON].replace("Measured", "Gemessen für").encode("cp1252")},
         line_of(GEMM_JSON, "Measured"),

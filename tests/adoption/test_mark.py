@@ -14,7 +14,8 @@ from registry_tool.adoption.mark import Span, kernels_of, mark, marked
 from registry_tool.errors import InputError
 from registry_tool.records import canonical, catalog
 from registry_tool.records.layout import CellLayout, Layout, TableLayout
-from registry_tool.tables import document, layout
+from registry_tool.tables import document, layout, layout_files
+from tests.shared_data import shared
 
 PAGE = "details/RMSNorm_bf16.md"
 INDEX = "supported_kernels.md"
@@ -285,3 +286,33 @@ def test_a_cell_that_contradicts_the_row_is_not_kept(tmp_path: Path) -> None:
     text = taken.rendered[INDEX].decode()
     assert "| — (drain n64) | **1800** |" in text
     assert "| 482 | **1703** | 9.4e-3" in text
+
+
+def test_what_marking_writes_says_which_columns_are_measured(tmp_path: Path) -> None:
+    taken = take(tmp_path, {GEMM_PAGE: GEMM.encode(), INDEX: PIVOT.encode()})
+    [pivot] = taken.layouts[INDEX].tables
+    assert [column.measures for column in pivot.columns] == [
+        [],
+        ["fused-cast.gflops"],
+        ["drain.gflops"],
+        ["high.mean_rel_L1"],
+        [],
+    ]
+
+
+def test_a_layout_that_marking_writes_can_be_used(tmp_path: Path) -> None:
+    ranged = TABLE.replace("21.5 µs", "20.4–22.6 µs").replace("Toy-1B", "Toy-1B (9999 GB/s)")
+    first = take(
+        tmp_path / "a", {PAGE: (HEAD + ranged + TAIL).encode(), INDEX: INDEX_PAGE.encode()}
+    )
+    second = take(tmp_path / "b", {GEMM_PAGE: GEMM.encode(), INDEX: PIVOT.encode()})
+    for one in (*first.layouts.values(), *second.layouts.values()):
+        layout_files.require_right(one, layout_files.file_of(one.page))
+
+
+def test_every_layout_of_the_public_registry_can_be_used() -> None:
+    adoption = adopting.read(shared("upstream_registry"), catalog.built_in())
+    made, _ = imported.make(adoption, "npu2", datetime(2026, 8, 1, tzinfo=timezone.utc))
+    found = mark(adoption, [one.record for one in made])
+    for path, data in found.layouts.items():
+        layout_files.require_right(canonical.decode(data, Layout), path)

@@ -199,6 +199,104 @@ def test_a_deleted_baseline_does_not_come_back_with_more(adopted: Example, owed:
     assert adopted.rules() == set(), "the same entries again, of rows that are gone"
 
 
+def waive_all(example: Example, owed: list[Row]) -> None:
+    example.add(*[with_waiver(row, SOON) for row in owed])
+    example.render()
+
+
+def better(row: Row) -> Row:
+    """``row`` with a finer figure, on an import of its own."""
+    verdict = replace(
+        row.verdict,
+        run_id="20250102T000000Z-00000000",
+        outputs=[replace(row.verdict.outputs[0], max_abs=0.0006)],
+    )
+    return dataclasses.replace(row, verdict=verdict)
+
+
+def test_waivers_do_not_replace_a_baseline_that_is_deleted(
+    adopted: Example, owed: list[Row]
+) -> None:
+    waive_all(adopted, owed)
+    adopted.path(baseline.PATH).unlink()
+    adopted.git("add", "-A")
+    for state in ((), ("--staged",)):
+        assert adopted.rules(*state) == {"KR112"}
+    one = only(adopted, "KR112")
+    assert one["path"] == baseline.PATH
+    assert "2 imported rows stand" in str(one["message"])
+    adopted.git("commit", "-q", "--no-verify", "-m", "Lose it")
+    (one,) = adopted.findings("--ref", "HEAD")
+    adopted.git(*str(one["fix"]).split()[1:])
+    assert adopted.findings() == []
+
+
+def test_an_emptied_baseline_is_refused_whatever_is_waived(
+    adopted: Example, owed: list[Row]
+) -> None:
+    waive_all(adopted, owed)
+    adopted.write({baseline.PATH: baseline_of()})
+    assert adopted.rules() == {"KR111"}
+
+
+def test_no_import_is_changed_or_added_once_the_baseline_was_deleted(
+    adopted: Example, owed: list[Row]
+) -> None:
+    waive_all(adopted, owed)
+    adopted.path(baseline.PATH).unlink()
+    adopted.commit("Lose it past the hook")
+    adopted.add(with_waiver(better(owed[0]), SOON), with_waiver(another(), SOON))
+    adopted.render()
+    adopted.git("add", "-A")
+    found = adopted.findings("--staged")
+    assert ids(found) == {"KR112"}
+    assert {one["path"] for one in found} == {
+        baseline.PATH,
+        owed[0].id.record_path,
+        another().id.record_path,
+    }
+
+
+def test_rows_that_are_retired_let_the_baseline_go_and_nothing_new_in(
+    adopted: Example, owed: list[Row]
+) -> None:
+    for row in owed:
+        adopted.path(row.id.record_path).unlink()
+    adopted.path(baseline.PATH).unlink()
+    adopted.render()
+    assert adopted.findings() == []
+    adopted.commit("Retire all")
+    adopted.add(with_waiver(another(), SOON))
+    adopted.render()
+    assert adopted.rules() == {"KR112"}
+
+
+def test_a_merge_does_not_throw_the_baseline_away(good: Example, owed: list[Row]) -> None:
+    good.git("branch", "older")
+    adopt(good, *[with_waiver(row, SOON) for row in owed])
+    good.commit("Adopt")
+    good.git("checkout", "-q", "older")
+    good.write({"README.md": "Nothing\n"})
+    good.commit("Something else")
+    good.git("merge", "-q", "--no-commit", "main")
+    good.git("rm", "-q", "-f", baseline.PATH)
+    assert good.rules("--staged") == {"KR112"}
+    good.git("commit", "-q", "--no-verify", "-m", "Merge")
+    assert good.rules("--ref", "HEAD") == {"KR112"}
+    good.add(with_waiver(another(), SOON))
+    good.render()
+    assert good.rules() == {"KR112"}
+
+
+def test_a_waived_import_where_there_never_was_a_baseline_passes(
+    good: Example, owed: list[Row]
+) -> None:
+    waive_all(good, owed)
+    good.commit("Waived")
+    waive_all(good, [another()])
+    assert good.findings() == []
+
+
 def test_a_broken_baseline_in_between_hides_nothing(adopted: Example, owed: list[Row]) -> None:
     adopted.write({baseline.PATH: "not JSON\n"})
     adopted.commit("Break it")

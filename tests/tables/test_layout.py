@@ -426,6 +426,141 @@ def test_a_broken_layout_is_named_by_check_and_refused_by_render(
     assert (root / PAGE).read_bytes() == page
 
 
+def refused(root: Path, capsys: pytest.CaptureFixture[str], one: Layout) -> str:
+    """What `check` says of a layout that it calls unusable; render must leave the page alone."""
+    write(root, one)
+    page = (root / PAGE).read_bytes()
+    capsys.readouterr()
+    assert main(["check", "--registry", str(root), "--format", "json"]) == 1
+    found = json.loads(capsys.readouterr().out)["findings"]
+    [finding] = [x for x in found if x["rule"] == "KR004" and x["path"] == FILE]
+    assert main(["render", "--registry", str(root)]) == 2
+    assert (root / PAGE).read_bytes() == page
+    return str(finding["message"])
+
+
+US = column("latency", "{latency_us:.0f} µs")
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        "24 µs",
+        "9{latency_us:.0f} µs",
+        "9.{latency_us:.0f} µs",
+        "**9**{latency_us:.0f} µs",
+        "{latency_us:.0f}9 µs",
+        "{latency_us:.0f}e3 µs",
+        "{latency_us:.0f}.5 µs",
+        "{M}{latency_us:.0f} µs",
+        "{latency_us:.0f}{M} µs",
+        "{latency_us:24 µs|24 µs}",
+        "{status:24 µs}",
+        "{24} µs",
+        "24 µs<!-- {latency_us:.0f} -->",
+        "&#50;&#52; µs",
+        "\uff12\uff14 µs",
+        "{M} µs ({latency_us:.0f})",
+        "{latency_us:.0f} ms",
+        "{M - M + 24} µs",
+        "{M - M + 24}",
+    ],
+)
+def test_a_column_that_spells_a_figure_itself_makes_its_layout_unusable(
+    root: Path, capsys: pytest.CaptureFixture[str], cell: str
+) -> None:
+    said = refused(root, capsys, Layout(page=PAGE, tables=[table(SHAPE, column("latency", cell))]))
+    assert "'latency'" in said
+
+
+@pytest.mark.parametrize("cell", ["{M}", "—", "{direct.gflops:.0f}", "{drain.gbps:.0f}"])
+def test_a_column_shows_what_it_measures(
+    root: Path, capsys: pytest.CaptureFixture[str], cell: str
+) -> None:
+    drain = ColumnLayout(title="drain", cell=cell, measures=["drain.gflops"])
+    said = refused(root, capsys, Layout(page=PAGE, tables=[table(SHAPE, drain, lines_of="shape")]))
+    assert "drain.gflops" in said
+
+
+@pytest.mark.parametrize(
+    ("text", "of"),
+    [
+        ("**9999**", {"drain.gflops": None}),
+        ("— 9999", {"drain.gflops": None}),
+        ("9999", {}),
+        ("9999", {"drain.gflops": 1703.4}),
+        ("9{drain.gflops:.0f}", {}),
+        ("{M}", {"drain.gflops": 1703.4}),
+        ("512", {"shape": "512×512×512"}),
+        ("{drain.gflops:.0f} (9999)", {"shape": "512×512×512"}),
+        ("1703 µs", {"drain.gflops": 1703.4}),
+        ("1–9999", {"drain.gflops": 1703.4}),
+        ("1800–1900", {"drain.gflops": 1703.4}),
+        ("1,703.9", {"drain.gflops": 1703.4}),
+    ],
+)
+@pytest.mark.parametrize("measures", [[], ["drain.gflops"]])
+def test_a_wording_with_a_figure_of_nobody_makes_its_layout_unusable(
+    root: Path,
+    capsys: pytest.CaptureFixture[str],
+    text: str,
+    of: dict[str, Any],
+    measures: list[str],
+) -> None:
+    drain = ColumnLayout(title="drain", cell="{drain.gflops:.0f}", measures=measures)
+    own = line(SMALL, drain=CellLayout(text=text, of=of))
+    one = table(SHAPE, drain, lines_of="shape", lines=[own])
+    said = refused(root, capsys, Layout(page=PAGE, tables=[one]))
+    assert "'drain'" in said
+    assert SMALL in said
+
+
+def test_a_heading_that_names_a_measure_keeps_figures_of_nobody_out_of_its_cells(
+    root: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    own = line(SMALL, **{"drain GFLOPS (n128)": CellLayout(text="9999")})
+    named = column("drain GFLOPS (n128)", "—")
+    said = refused(
+        root, capsys, Layout(page=PAGE, tables=[table(SHAPE, named, lines_of="shape", lines=[own])])
+    )
+    assert "9999" in said
+
+
+def test_words_of_people_may_hold_figures_where_nothing_is_measured(
+    root: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    own = line(SMALL, Status=CellLayout(text="{status} 1.33x faster (135.6 vs 165.9 µs)"))
+    write(root, Layout(page=PAGE, tables=[table(SHAPE, STATUS, lines_of="shape", lines=[own])]))
+    assert main(["render", "--registry", str(root), "--quiet"]) == 0
+    assert findings(root, capsys) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "of"),
+    [
+        ("1703", {"drain.gflops": 1703.4}),
+        ("~1,703", {"drain.gflops": 1703.4}),
+        ("1.7 TFLOP/s", {"drain.gflops": 1703.4}),
+        ("**1650–1750**", {"drain.gflops": 1703.4}),
+        ("⚠️", {"drain.gflops": 1703.4}),
+        ("— (drain n{drain.tile_n})", {"drain.gflops": None}),
+        ("{drain.gflops:.0f} (512×512×512, bf16)", {"shape": "512×512×512"}),
+        ("{drain.gflops:.2f} GFLOP/s", {}),
+    ],
+)
+def test_a_wording_with_the_figures_that_it_names_is_used(
+    root: Path, capsys: pytest.CaptureFixture[str], text: str, of: dict[str, Any]
+) -> None:
+    drain = ColumnLayout(title="drain", cell="{drain.gflops:.0f}", measures=["drain.gflops"])
+    own = line(SMALL, drain=CellLayout(text=text, of=of))
+    write(
+        root,
+        Layout(page=PAGE, tables=[table(SHAPE, drain, US, lines_of="shape", lines=[own])]),
+    )
+    assert main(["render", "--registry", str(root), "--quiet"]) == 0
+    assert findings(root, capsys) == []
+
+
 def test_the_index_may_have_columns_of_its_own(
     root: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -1,4 +1,4 @@
-"""Shapes, variants and rows that one place lists and another does not; rows listed twice."""
+"""What one place lists and another does not: sections, shapes, variants; rows listed twice."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Sizes = tuple[int, ...]
 
 
 def find(adoption: Adoption, specs: Mapping[str, KernelSpec]) -> Iterator[Finding]:
-    """Kernel by kernel: the counts, the missing shapes, the missing variants, the doubles."""
+    """Kernel by kernel: the section, the counts, missing shapes and variants, the doubles."""
     by_kernel: dict[str, list[Row]] = defaultdict(list)
     for row in adoption.rows:
         by_kernel[row.kernel].append(row)
@@ -34,12 +34,46 @@ def find(adoption: Adoption, specs: Mapping[str, KernelSpec]) -> Iterator[Findin
         shapes: dict[Sizes, list[Row]] = defaultdict(list)
         for row in rows:
             shapes[tuple(row.shape.values())].append(row)
+        yield from _missing_section(adoption, kernel, places, len(shapes))
         yield from _counts(kernel, places, shapes)
         for same in shapes.values():
             yield from _missing_shapes(same, places, specs)
             yield from _missing_variants(same, specs)
         for row in rows:
             yield from _doubles(row, specs)
+
+
+def _missing_section(
+    adoption: Adoption, kernel: str, places: Mapping[Place, str], count: int
+) -> Iterator[Finding]:
+    """One finding for all rows of a kernel; of medium confidence, as the index may mean it so."""
+    indexes = [source.name for source in adoption.sources if source.place == "index"]
+    if "details" not in places or "index" in places or not indexes:
+        return
+    page = places["details"]
+    shapes = f"{count} shape{'s' if count > 1 else ''}"
+    yield Finding(
+        kind="section-missing",
+        sides=(
+            Side(f"{indexes[0]}:{_line_in_overview(adoption, page.rpartition(':')[0])}", "—"),
+            Side(page, shapes),
+        ),
+        record=None,
+        found="—",
+        expected=shapes,
+        confidence="medium",
+        message=f"the index has no rows of {kernel}, whose details page has tested shapes",
+    )
+
+
+def _line_in_overview(adoption: Adoption, page: str) -> int:
+    """Where the overview of the index names a page; 1 where it does not."""
+    for table in adoption.tables:
+        if table.kind == "overview" and table.place == "index":
+            for row in table.rows:
+                if any(f"({page})" in source for source in row.sources):
+                    return row.line
+    return 1
 
 
 def _lines(rows: Iterable[Row]) -> list[Claim]:

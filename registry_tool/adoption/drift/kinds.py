@@ -12,6 +12,7 @@ KINDS: Mapping[str, str] = {
         "A figure is bold although another of its column, or another method of its row, is better."
     ),
     "page-missing": "A page is not in a list of the pages.",
+    "section-missing": "The index lists no row of a kernel whose details page has tested shapes.",
     "row-counts": "The places that list a kernel's shapes do not list the same number of them.",
     "row-missing": "A shape is listed in one place and not in another.",
     "variant-missing": "Both places list the shape, but only one of them has this variant of it.",

@@ -20,6 +20,7 @@ from tests.adoption.drift.registry import (
     edited,
     findings,
     kinds,
+    line_of,
 )
 
 BIG = "GEMM_bf16_in_bf16_out/1024x2048x2048"
@@ -27,6 +28,12 @@ THIN = "GEMM_bf16_in_bf16_out/512x1024x512"
 NORM_1K = "RMSNorm_bf16/1024x1024"
 NORM_512 = "RMSNorm_bf16/512x1024"
 NORM_ROW = "| 512×1024 | 8 | 120 µs | 17.5 GB/s | 4.3e-3 | Toy-3B prefill norm | ✅ |\n"
+NORM_SECTION = (
+    "## RMSNorm: tested shapes\n\nSee [the page](details/RMSNorm_bf16.md).\n\n"
+    "| (M×N) | herd_x | latency | bandwidth | mean_rel_L1 | Used by | Status |\n"
+    "|---|---|---|---|---|---|---|\n"
+    "| 1024×1024 | 8 | 200 µs | **21.0 GB/s** | 4.3e-3 | Toy-1B prefill norm | ✅ |\n" + NORM_ROW
+)
 BIG_IN_INDEX = "| 1024×2048×2048 | **5999** | 5499 | 5000 | 9.7e-3 / 1.3e-2 | Toy-1B Q proj | ✅ |"
 THIN_JSON = '"best": {"high": "drain"}'
 BIG_NOTE = '"At tile_k_l2=512 fused-cast fails to compile; 256 passes."'
@@ -71,6 +78,11 @@ FOUND = [
         "a row is on the page and not in the index",
         [(INDEX, NORM_ROW, "")],
         {"row-missing": (NORM_512, "—", "512×1024"), "row-counts": (None, "1", "2")},
+    ),
+    Case(
+        "a kernel has no section in the index",
+        [(INDEX, NORM_SECTION, "")],
+        {"section-missing": (None, "—", "2 shapes")},
     ),
     Case(
         "a method is in the JSON and not on the page",
@@ -592,6 +604,14 @@ def test_it_is_found(case: Case, tmp_path: Path) -> None:
 def test_what_is_near_is_not_found(case: Case, tmp_path: Path) -> None:
     found = findings(edited(tmp_path, *case.edits))
     assert [(one.kind, one.message) for one in found] == []
+
+
+def test_a_missing_section_is_shown_where_the_overview_names_the_page(tmp_path: Path) -> None:
+    root = edited(tmp_path, (INDEX, NORM_SECTION, ""))
+    (found,) = findings(root)
+    assert found.confidence == "medium"
+    assert found.where[0] == line_of(root, INDEX, "| RMSNorm |")
+    assert found.where[1].startswith(f"{NORM}:")
 
 
 def test_every_kind_has_a_case() -> None:
