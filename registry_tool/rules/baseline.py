@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from registry_tool.rules.layout import BASELINE
-from registry_tool.rules.ledger import LostView
 from registry_tool.rules.model import Complaint, Rule
-from registry_tool.rules.views import BaselineView, ChangeView
+from registry_tool.rules.views import BaselineView, ChangeView, LostView
 
 _RECORD = "a measured field of its record"
 

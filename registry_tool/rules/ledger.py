@@ -8,23 +8,12 @@ from typing import Any
 
 from registry_tool.errors import GitError
 from registry_tool.rules.layout import BASELINE, row_of
-from registry_tool.rules.views import EntryView, LedgerView
+from registry_tool.rules.views import EntryView, LedgerView, LostView
 from registry_tool.store import git
 from registry_tool.store.git import Change, Repository
 from registry_tool.store.snapshot import Snapshot
 
 Digests = dict[str, Sequence[str]]
-
-
-class LostView(LedgerView, frozen=True):
-    """A ledger that is gone while imported rows still stand.
-
-    ``rows`` is how many do, ``back`` the command that brings the file back; ``returned`` also
-    holds the rows of the change that are not as the last ledger named them.
-    """
-
-    rows: int
-    back: str
 
 
 def entries(data: bytes) -> dict[str, list[Any]] | None:

@@ -183,6 +183,17 @@ class LedgerView(Struct, frozen=True):
     returned: Mapping[str, str]
 
 
+class LostView(LedgerView, frozen=True):
+    """A ledger that is gone while imported rows still stand.
+
+    ``rows`` is how many do, ``back`` the command that brings the file back; ``returned`` also
+    holds the rows of the change that are not as the last ledger named them.
+    """
+
+    rows: int
+    back: str
+
+
 class ChangeView(Struct, frozen=True):
     """What differs from the commit that this state goes on from; everything else is asked for.
 

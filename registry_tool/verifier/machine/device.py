@@ -35,7 +35,7 @@ for name in {_PACKAGES!r}:
         one = metadata.distribution(name)
         commit = json.loads(one.read_text("direct_url.json") or "{{}}").get("vcs_info", {{}})
         found[name] = " ".join(filter(None, (one.version, commit.get("commit_id"))))
-    except Exception:
+    except Exception:  # absent, or broken metadata: unknown then, and the verdict says so
         pass
 for folder in sys.path:
     path = os.path.join(folder, "air", "backend", "xrt_runner.py")
