@@ -76,7 +76,7 @@ def _as_recorded(registry: Registry, target: str, task: Task) -> Task:
     if not _can_run(task, record):
         return task
     candidate = Candidate(record.variant, record.tile, record.herd, "as recorded")
-    return replace(task, state="stale", candidates=(candidate,), obstacles=())
+    return replace(task, state="imported", candidates=(candidate,), obstacles=())
 
 
 def _can_run(task: Task, record: Record) -> bool:

@@ -22,16 +22,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the plan; exit 1 if a need is not met."""
     from registry_tool.planning import plan
+    from registry_tool.stale import rows as stale
 
     registry = open_worktree(args)
     selection = select(registry, args)
-    tasks = plan.make(registry, selection.target, selection.wants, selection.forced)
-    unmet = sum(task.state != "verified" for task in tasks)
+    moved = stale.of(registry, selection.target)
+    tasks = plan.make(registry, selection.target, selection.wants, selection.forced, moved)
+    unmet = sum(not task.is_met for task in tasks)
     if args.format == "json":
         say_json([_document(task) for task in tasks])
         return 1 if unmet else 0
     for task in tasks:
         say(f"{task.state:<10} {task.text}")
+        for reason in task.reasons:
+            say(f"           {reason}")
         for number, candidate in enumerate(task.candidates if task.state != "verified" else ()):
             tile = ",".join(f"{knob}={size}" for knob, size in candidate.tile.items()) or "no tile"
             herd = "×".join(map(str, candidate.herd))
@@ -61,4 +65,5 @@ def _document(task: Task) -> dict[str, object]:
             for candidate in task.candidates
         ],
         "obstacles": list(task.obstacles),
+        "stale": list(task.reasons),
     }

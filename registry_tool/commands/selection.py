@@ -77,7 +77,7 @@ def select(registry: Registry, args: argparse.Namespace) -> Selection:
         wants = [_single(spec, parse_shape(spec, [args.shape]))]
     else:
         wants = of_models(registry, _saved(registry, args.model), kernels)
-    if args.all:
+    if args.all or getattr(args, "stale", False):
         wants += _existing(registry, target, kernels, wants)
     if args.shape and spec is not None:
         shape = parse_shape(spec, [args.shape])

@@ -12,6 +12,7 @@ from registry_tool.commands.common import open_worktree, say, say_json
 
 if TYPE_CHECKING:
     from registry_tool.baseline.debt import Debt
+    from registry_tool.stale.rows import Reasons
 
 FORMATS = ("text", "json")
 _NAMED = 5
@@ -27,17 +28,19 @@ def run(args: argparse.Namespace) -> int:
     """Print the counts; exit 0 whether or not a need is unmet."""
     from registry_tool.baseline import debt as debts
     from registry_tool.planning import plan
+    from registry_tool.stale import rows as stale_rows
 
     registry = open_worktree(args)
     target = args.target or registry.first_target
     kind = registry.target(target).kind
     rows = Counter(row.kernel for row in registry.record_paths if row.target == target)
     debt = debts.of(registry, target)
+    moved = stale_rows.of(registry, target)
     models = {}
     for model in registry.models():
         tasks = plan.make(registry, target, plan.of_models(registry, [model]))
-        met = sum(task.state == "verified" for task in tasks)
-        models[model.model] = (met, len(tasks), [t.text for t in tasks if t.state != "verified"])
+        met = sum(task.is_met for task in tasks)
+        models[model.model] = (met, len(tasks), [t.text for t in tasks if not t.is_met])
     if args.format == "json":
         say_json(
             {
@@ -45,6 +48,7 @@ def run(args: argparse.Namespace) -> int:
                 "kind": kind,
                 "rows": dict(rows),
                 "debt": None if debt is None else asdict(debt),
+                "stale": {str(row): reasons for row, reasons in moved.items()},
                 "models": {
                     name: {"met": met, "needs": needs, "unmet": unmet}
                     for name, (met, needs, unmet) in models.items()
@@ -59,6 +63,8 @@ def run(args: argparse.Namespace) -> int:
     if debt is not None:
         for line in _debt(debt, target, args.target):
             say(line)
+    for line in _stale(moved, args.target):
+        say(line)
     for name, (met, needs, unmet) in models.items():
         say(f"{name}: {met} of {needs} needs met")
         for text in unmet:
@@ -66,6 +72,18 @@ def run(args: argparse.Namespace) -> int:
     if any(unmet for _, _, unmet in models.values()):
         say("next: registry-tool verify")
     return 0
+
+
+def _stale(moved: Reasons, asked: str | None) -> Iterator[str]:
+    if not moved:
+        return
+    yield f"stale (what ran has moved since): {_rows(len(moved))}"
+    for reason, number in Counter(one for some in moved.values() for one in some).most_common(
+        _NAMED
+    ):
+        yield f"  {number:>5}  {reason}"
+    only = f" --target {asked}" if asked else ""
+    yield f"  next: registry-tool verify --stale{only}"
 
 
 def _debt(debt: Debt, target: str, asked: str | None) -> Iterator[str]:

@@ -38,6 +38,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="select the imported rows that baseline.json names, as they were recorded",
     )
+    parser.add_argument(
+        "--stale",
+        action="store_true",
+        help="select the rows whose harness, kernel sources or toolchain have moved since",
+    )
     group = parser.add_argument_group("running")
     group.add_argument("--force", action="store_true", help="run verified rows again")
     group.add_argument("--dry-run", action="store_true", help="print the commands, run nothing")
@@ -59,6 +64,7 @@ def run(args: argparse.Namespace) -> int:
     import signal
 
     from registry_tool.planning import plan
+    from registry_tool.stale import rows as stale
 
     # A polite end is an interruption like Ctrl-C: the harness is ended, nothing half written stays.
     for number in (signal.SIGTERM, signal.SIGHUP):
@@ -71,7 +77,10 @@ def run(args: argparse.Namespace) -> int:
     _check_sweep(args)
     if args.inject:
         _check_fault(args.inject, target.kind)
-    tasks = plan.make(registry, selection.target, selection.wants, selection.forced)
+    moved = stale.of(registry, selection.target)
+    tasks = plan.make(registry, selection.target, selection.wants, selection.forced, moved)
+    if args.stale:
+        tasks = [task for task in tasks if task.state == "stale"]
     if selection.is_baseline:
         from registry_tool.baseline import work
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -18,7 +18,9 @@ from registry_tool.records.record import Record, Use
 from registry_tool.records.spec import KernelSpec
 from registry_tool.store.registry import Registry
 
-State = Literal["verified", "stale", "missing", "impossible"]
+State = Literal["verified", "stale", "imported", "missing", "impossible"]
+"""How a need stands: a passing row; one whose evidence has moved; a row that an import left and no
+run backs; no such row, or one whose verdict is not there; or nothing legal to run."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,8 @@ class Wanted:
 class Task:
     """One want with its state on a target: the row that meets it, or what would be run for it.
 
-    ``refusals`` are configurations of it that were tried and do not place.
+    ``refusals`` are configurations of it that were tried and do not place; ``reasons`` say why a
+    stale one is.
     """
 
     wanted: Wanted
@@ -49,6 +52,12 @@ class Task:
     candidates: tuple[Candidate, ...]
     obstacles: tuple[str, ...] = ()
     refusals: tuple[Refusal, ...] = ()
+    reasons: tuple[str, ...] = ()
+
+    @property
+    def is_met(self) -> bool:
+        """Whether a passing row is there, were its evidence stale."""
+        return self.state in ("verified", "stale")
 
     @property
     def text(self) -> str:
@@ -81,16 +90,18 @@ def make(
     target: str,
     wants: Iterable[Wanted],
     forced: Mapping[str, object] | None = None,
+    moved: Mapping[RowId, Sequence[str]] | None = None,
 ) -> list[Task]:
     """The state of every want on ``target``.
 
-    ``forced`` may hold a ``tile`` and a ``herd`` that every candidate takes.
+    ``forced`` may hold a ``tile`` and a ``herd`` that every candidate takes; ``moved`` are the
+    stale rows with the reasons.
     """
     backed = backed_rows(registry, target)
     blocks = covering(registry.specs, backed)
     known = Verdicts(registry)
     return [
-        _task(target, wanted, backed, blocks, known, registry.record_paths, forced or {})
+        _task(target, wanted, backed, blocks, known, registry, forced or {}, moved or {})
         for wanted in wants
     ]
 
@@ -101,18 +112,19 @@ def _task(
     backed: Mapping[RowId, Record],
     blocks: Mapping[NeedKey, RowId],
     known: Verdicts,
-    rows: Container[RowId],
+    registry: Registry,
     forced: Mapping[str, object],
+    moved: Mapping[RowId, Sequence[str]],
 ) -> Task:
     spec, shape = wanted.spec, wanted.shape
     candidates = []
-    stale: RowId | None = None
-    for variant in wanted.variants:
-        row = row_id(target, spec.kernel, spec.dims, shape, variant)
-        if row in rows:
-            if row in backed:
-                return Task(wanted, "verified", row, (_again(backed[row], forced),))
-            stale = stale or row
+    rows = [row_id(target, spec.kernel, spec.dims, shape, variant) for variant in wanted.variants]
+    for row in sorted((row for row in rows if row in backed), key=moved.__contains__):
+        again = (_again(backed[row], forced),)
+        if row in moved:
+            return Task(wanted, "stale", row, again, reasons=tuple(moved[row]))
+        return Task(wanted, "verified", row, again)
+    unbacked = next((row for row in rows if row in registry.record_paths), None)
     refusals: list[Refusal] = []
     obstacles: list[str] = []
     for variant in wanted.variants:
@@ -132,8 +144,8 @@ def _task(
     if block is not None:
         return Task(wanted, "verified", block, tuple(candidates))
     if candidates:
-        state: State = "stale" if stale else "missing"
-        return Task(wanted, state, stale, tuple(candidates), refusals=tuple(refusals))
+        state: State = "imported" if _is_imported(registry, unbacked) else "missing"
+        return Task(wanted, state, unbacked, tuple(candidates), refusals=tuple(refusals))
     obstacles += [
         f"{variant + ': ' if variant else ''}{text}"
         for variant in wanted.variants
@@ -142,6 +154,10 @@ def _task(
     if refusals and not obstacles:
         obstacles = [f"{len(refusals)} legal ones do not place, e.g. {refusals[-1].message}"]
     return Task(wanted, "impossible", None, (), tuple(dict.fromkeys(obstacles)), tuple(refusals))
+
+
+def _is_imported(registry: Registry, row: RowId | None) -> bool:
+    return row is not None and registry.records[row].verdict.kind == "imported"
 
 
 def _again(record: Record, forced: Mapping[str, object]) -> Candidate:

@@ -1,0 +1,1 @@
+"""Running emulated verdicts again, and computing again what a CPU can of those from hardware."""
