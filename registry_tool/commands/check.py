@@ -11,6 +11,7 @@ import gc
 import os
 from pathlib import Path
 
+from registry_tool.commands import beyond
 from registry_tool.commands.common import find, say
 from registry_tool.errors import EXIT_FINDINGS, EXIT_OK
 from registry_tool.report import FORMATS as REPORTERS
@@ -28,6 +29,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--staged", action="store_true", help="what `git commit` would take (for hooks)"
     )
     state.add_argument("--ref", metavar="REV", help="the registry as it stands in a commit")
+    parser.add_argument(
+        "--recompute",
+        nargs="?",
+        const="changed",
+        choices=("changed", "all"),
+        help="run the emulated verdicts of the changed rows (or all) again and compare; derive of "
+        "hardware verdicts what a CPU can",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -35,7 +44,11 @@ def run(args: argparse.Namespace) -> int:
     # What a check makes it keeps until it ends: looking for garbage takes a tenth of its time.
     gc.disable()
     root = find(args)
-    report = check(_state(args, root))
+    state = _state(args, root)
+    report = check(state)
+    if args.recompute:
+        more = beyond.recomputed(state, args.recompute)
+        report = report._replace(findings=(*report.findings, *more))
     if not args.quiet or report.findings or args.format != "text":
         say(REPORTERS[args.format](report, _way(root)))
     return EXIT_FINDINGS if report.blocking else EXIT_OK

@@ -81,6 +81,9 @@ def run(args: argparse.Namespace) -> int:
     tasks = plan.make(registry, selection.target, selection.wants, selection.forced, moved)
     if args.stale:
         tasks = [task for task in tasks if task.state == "stale"]
+        if not tasks:
+            say("nothing to do: no row is stale")
+            return EXIT_OK
     if selection.is_baseline:
         from registry_tool.baseline import work
 

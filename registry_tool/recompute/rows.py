@@ -143,6 +143,8 @@ def _of_emulation(verdict: Verdict, found: again.Again) -> Iterator[Complaint]:
         yield Complaint(
             f"the verdict says {verdict.status}, a second run {found.status}{why}", "/status"
         )
+    if found.status not in _DECIDED:
+        return
     for words in compare.differences(verdict.subject.kernel, verdict.outputs, found.outputs):
         yield Complaint(f"a second run disagrees: {words}", "/outputs")
     said, now = verdict.gate.zero_share, found.zero_share
