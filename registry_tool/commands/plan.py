@@ -1,69 +1,108 @@
-"""Show which needs are met on a target, and at which tile and herd the others would run."""
+"""Show which needs are met on a target, and what would be run for the others, and what to expect.
+
+What blocks most comes first. `--common` takes the configs of several models and ranks what they
+share. Exit 1 if a need is not met; no harness is run and nothing is written.
+"""
 
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from registry_tool.commands.common import open_worktree, say, say_json
+from registry_tool.commands.common import open_worktree, say, say_json, warn
 from registry_tool.commands.selection import add_selection, select
+from registry_tool.errors import EXIT_FINDINGS, EXIT_OK, InputError, UsageError
 
 if TYPE_CHECKING:
-    from registry_tool.planning.plan import Task
+    from registry_tool.planning.plan import Task, Wanted
+    from registry_tool.records.model import Model
+    from registry_tool.store.registry import Registry
 
-FORMATS = ("text", "json")
+FORMATS = ("text", "json", "md")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `plan`."""
     add_selection(parser)
+    parser.add_argument(
+        "--common",
+        nargs="+",
+        metavar="CONFIG",
+        help="configs, or names of saved models: what they need together, ranked by how many do",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
     """Print the plan; exit 1 if a need is not met."""
     from registry_tool.planning import plan
+    from registry_tool.planning.working_list import working_list
+    from registry_tool.report import plan as report
     from registry_tool.stale import rows as stale
 
     registry = open_worktree(args)
-    selection = select(registry, args)
-    moved = stale.of(registry, selection.target)
-    tasks = plan.make(registry, selection.target, selection.wants, selection.forced, moved)
-    unmet = sum(not task.is_met for task in tasks)
+    target, wants, models, forced = _wants(registry, args)
+    moved = stale.of(registry, target)
+    tasks: list[Task] = plan.make(registry, target, wants, forced, moved)
+    found = working_list(registry, target, tasks, models)
     if args.format == "json":
-        say_json([_document(task) for task in tasks])
-        return 1 if unmet else 0
-    for task in tasks:
-        say(f"{task.state:<10} {task.text}")
-        for reason in task.reasons:
-            say(f"           {reason}")
-        for number, candidate in enumerate(task.candidates if task.state != "verified" else ()):
-            tile = ",".join(f"{knob}={size}" for knob, size in candidate.tile.items()) or "no tile"
-            herd = "×".join(map(str, candidate.herd))
-            lead = "would run" if number == 0 else "else"
-            how = f"{candidate.variant or 'default'} {tile} herd {herd}"
-            say(f"           {lead}: {how} ({candidate.source})")
-        for obstacle in task.obstacles:
-            say(f"           no legal configuration: {obstacle}")
-    say(f"{len(tasks) - unmet} of {len(tasks)} needs are met on {selection.target}")
-    return 1 if unmet else 0
+        say_json(report.document(found))
+    else:
+        say(report.FORMATS[args.format](found))
+    return EXIT_OK if found.met == len(found.lines) else EXIT_FINDINGS
 
 
-def _document(task: Task) -> dict[str, object]:
-    return {
-        "kernel": task.wanted.spec.kernel,
-        "shape": task.wanted.shape,
-        "state": task.state,
-        "row": str(task.row) if task.row else None,
-        "used_by": [{"model": use.model, "site": use.site} for use in task.wanted.uses],
-        "candidates": [
-            {
-                "variant": candidate.variant,
-                "tile": candidate.tile,
-                "herd": candidate.herd,
-                "source": candidate.source,
-            }
-            for candidate in task.candidates
-        ],
-        "obstacles": list(task.obstacles),
-        "stale": list(task.reasons),
-    }
+def _wants(
+    registry: Registry, args: argparse.Namespace
+) -> tuple[str, list[Wanted], list[Model], dict[str, object]]:
+    """Target, wants, the models that have them, and what is forced upon every candidate."""
+    from registry_tool.planning.plan import of_models
+
+    if not args.common:
+        selection = select(registry, args)
+        models = _models(registry, args, selection.model)
+        return selection.target, selection.wants, models, selection.forced
+    others = [name for name in _NOT_COMMON if getattr(args, name)]
+    if others:
+        raise UsageError(f"--common takes no {' and no '.join(f'--{name}' for name in others)}")
+    target = args.target or registry.first_target
+    registry.target(target)
+    kernels = [registry.spec(args.kernel).kernel] if args.kernel else []
+    models = _common(registry, args)
+    return target, of_models(registry, models, kernels), models, {}
+
+
+_NOT_COMMON = ("config", "model", "shape", "variant", "tile", "herd", "all")
+
+
+def _models(registry: Registry, args: argparse.Namespace, given: Model | None) -> list[Model]:
+    if args.shape or args.kernel:
+        return []
+    if given is not None:
+        return [given]
+    return [model for model in registry.models() if args.model in (None, model.model)]
+
+
+def _common(registry: Registry, args: argparse.Namespace) -> list[Model]:
+    """The model of each word of --common; one that is refused is named, and the others go on.
+
+    Raises UsageError if all are refused, or if two have one name.
+    """
+    from registry_tool.models.load import load_model
+
+    saved = {model.model: model for model in registry.models()}
+    found: dict[str, Model] = {}
+    for word in args.common:
+        try:
+            model = saved[word] if word in saved else load_model(Path(word), None, args.seq)
+        except InputError as error:
+            warn(f"left out: {error}")
+            continue
+        if model.model in found:
+            raise UsageError(
+                f"two of --common are called {model.model!r}", fix="give one of them another name"
+            )
+        found[model.model] = model
+    if not found:
+        raise UsageError("none of --common can be planned for")
+    return list(found.values())

@@ -9,12 +9,14 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from registry_tool.commands.common import open_worktree, say, say_json
+from registry_tool.errors import UsageError
 
 if TYPE_CHECKING:
     from registry_tool.baseline.debt import Debt
     from registry_tool.stale.rows import Reasons
+    from registry_tool.store.registry import Registry
 
-FORMATS = ("text", "json")
+FORMATS = ("text", "json", "md")
 _NAMED = 5
 """Rows that are named one by one, where only some of many are amiss."""
 
@@ -22,6 +24,11 @@ _NAMED = 5
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `status`."""
     parser.add_argument("--target", metavar="NAME", help="device kind (default: the first)")
+    parser.add_argument(
+        "--models",
+        action="store_true",
+        help="the matrix of saved models and kernels, and credits that do not fit the needs",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -33,12 +40,16 @@ def run(args: argparse.Namespace) -> int:
     registry = open_worktree(args)
     target = args.target or registry.first_target
     kind = registry.target(target).kind
+    if args.format == "md" and not args.models:
+        raise UsageError("--format md is for --models", fix="registry-tool status --models")
+    if args.models:
+        return _models(registry, target, args.format)
     rows = Counter(row.kernel for row in registry.record_paths if row.target == target)
     debt = debts.of(registry, target)
     moved = stale_rows.of(registry, target)
     models = {}
     for model in registry.models():
-        tasks = plan.make(registry, target, plan.of_models(registry, [model]))
+        tasks = plan.make(registry, target, plan.of_models(registry, [model]), moved=moved)
         met = sum(task.is_met for task in tasks)
         models[model.model] = (met, len(tasks), [t.text for t in tasks if not t.is_met])
     if args.format == "json":
@@ -71,6 +82,27 @@ def run(args: argparse.Namespace) -> int:
             say(f"    unmet: {text}")
     if any(unmet for _, _, unmet in models.values()):
         say("next: registry-tool verify")
+    return 0
+
+
+def _models(registry: Registry, target: str, form: str) -> int:
+    from registry_tool.planning import plan
+    from registry_tool.planning.coverage import coverage
+    from registry_tool.report import coverage as report
+    from registry_tool.stale import rows as stale_rows
+
+    moved = stale_rows.of(registry, target)
+    models = list(registry.models())
+    tasks = {
+        model.model: plan.make(registry, target, plan.of_models(registry, [model]), moved=moved)
+        for model in models
+    }
+    rows = {row: record for row, record in registry.records.items() if row.target == target}
+    found = coverage(tasks, models, rows)
+    if form == "json":
+        say_json(report.document(target, found))
+    else:
+        say(report.FORMATS[form](target, found))
     return 0
 
 

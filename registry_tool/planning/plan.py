@@ -100,8 +100,9 @@ def make(
     backed = backed_rows(registry, target)
     blocks = covering(registry.specs, backed)
     known = Verdicts(registry)
+    imported = imported_rows(registry, target)
     return [
-        _task(target, wanted, backed, blocks, known, registry, forced or {}, moved or {})
+        _task(target, wanted, backed, imported, blocks, known, registry, forced or {}, moved or {})
         for wanted in wants
     ]
 
@@ -110,6 +111,7 @@ def _task(
     target: str,
     wanted: Wanted,
     backed: Mapping[RowId, Record],
+    imported: Mapping[RowId, Record],
     blocks: Mapping[NeedKey, RowId],
     known: Verdicts,
     registry: Registry,
@@ -130,7 +132,7 @@ def _task(
     for variant in wanted.variants:
         refused = known.refusals(row_id(target, spec.kernel, spec.dims, shape, variant))
         refusals += refused.values()
-        candidate = choose(spec, shape, variant, backed.values(), refused)
+        candidate = choose(spec, shape, variant, backed.values(), refused, imported.values())
         if forced:
             candidate = _forced(candidate, variant, forced)
         if candidate is None:
@@ -181,6 +183,17 @@ def _broken(spec: KernelSpec, shape: Mapping[str, int], candidate: Candidate) ->
     found = kernel.violations(spec, shape, candidate.variant, candidate.tile, candidate.herd)
     lead = f"{candidate.variant}: " if candidate.variant else ""
     return [f"{lead}{one.id}: {one.message}" for one in found if one.hard]
+
+
+def imported_rows(registry: Registry, target: str) -> dict[RowId, Record]:
+    """The imported rows of ``target`` that nothing is held against: worth a try before a search."""
+    return {
+        row: record
+        for row, record in registry.records.items()
+        if row.target == target
+        and record.verdict.kind == "imported"
+        and "caveats" not in record.provenance
+    }
 
 
 def backed_rows(registry: Registry, target: str) -> dict[RowId, Record]:

@@ -29,13 +29,15 @@ def choose(
     variant: str | None,
     rows: Iterable[Record],
     refused: Collection[ConfigurationKey] = (),
+    imported: Iterable[Record] = (),
 ) -> Candidate | None:
     """A legal configuration, or None if no choice satisfies every hard constraint.
 
     Those in ``refused`` are known not to place.
     ``rows`` are the passing rows of the **same target**: emulated accuracy does not depend on the
     tile, so an emulated row says nothing about a tile on hardware. A row's configuration is taken
-    only if it keeps at least as many tiles in flight as the search would.
+    only if it keeps at least as many tiles in flight as the search would. Where no verified row
+    fits, those of ``imported`` ones are tried, and said to be that.
     """
     rows = [row for row in rows if key_of(row.tile, row.herd) not in refused]
     legal = search(spec, shape, variant)
@@ -44,6 +46,9 @@ def choose(
         return _nearest(spec, shape, variant, rows, 1)
     wanted = min(tiles_in_flight(found.herd), spec.tiles_target)
     near = _nearest(spec, shape, variant, rows, wanted)
+    if near is None:
+        others = [row for row in imported if key_of(row.tile, row.herd) not in refused]
+        near = _nearest(spec, shape, variant, others, wanted)
     return near or Candidate(variant, found.tile, list(found.herd), "search")
 
 
@@ -65,7 +70,9 @@ def _nearest(
     if not legal:
         return None
     row = min(legal, key=lambda row: (distance(shape, row.shape), list(row.shape.values())))
-    return Candidate(variant, row.tile, row.herd, f"copied from {shape_text(spec, row.shape)}")
+    kind = ", imported and not verified" if row.verdict.kind == "imported" else ""
+    source = f"copied from {shape_text(spec, row.shape)}{kind}"
+    return Candidate(variant, row.tile, row.herd, source)
 
 
 def fits(spec: KernelSpec, shape: Mapping[str, int], variant: str | None, row: Record) -> bool:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
-from registry_tool.records import canonical
+from registry_tool.planning.evidence import cited
 from registry_tool.records.keys import RowId
-from registry_tool.records.record import Record
 from registry_tool.records.verdict import Verdict
 from registry_tool.stale.current import Known, on_target
 from registry_tool.stale.moved import moved
@@ -29,7 +28,7 @@ def of(registry: Registry, target: str) -> Reasons:
 def judged(registry: Registry, target: str, known: Known) -> Reasons:
     """The same with another way to learn what is current."""
     kernels: dict[str, dict[RowId, Verdict]] = {}
-    for row, verdict in _verdicts(registry, target).items():
+    for row, verdict in cited(registry, target).items():
         kernels.setdefault(row.kernel, {})[row] = verdict
     found = {}
     for kernel, verdicts in kernels.items():
@@ -39,31 +38,3 @@ def judged(registry: Registry, target: str, known: Known) -> Reasons:
             if reasons:
                 found[row] = reasons
     return found
-
-
-def _verdicts(registry: Registry, target: str) -> dict[RowId, Verdict]:
-    """The verdict that each row of ``target`` cites, where it passed and can be read."""
-    rows = {
-        row: record.verdict.artifact
-        for row, record in registry.records.items()
-        if _counts(registry, row, record, target)
-    }
-    contents = registry.snapshot.read_many(rows.values())
-    found = {}
-    for row, path in rows.items():
-        try:
-            found[row] = canonical.decode_lenient(contents[path], Verdict)
-        except ValueError:
-            continue  # the gate complains of it
-    return found
-
-
-def _counts(registry: Registry, row: RowId, record: Record, target: str) -> bool:
-    link = record.verdict
-    return (
-        row.target == target
-        and row.kernel in registry.specs
-        and link.status == "pass"
-        and link.kind != "imported"
-        and link.artifact in registry.snapshot.oids
-    )

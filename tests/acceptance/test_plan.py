@@ -1,0 +1,116 @@
+"""The working list through the real command: states, proposals, formats, several models."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+
+from markdown_it import MarkdownIt
+
+from tests.acceptance.world import TINY_LLAMA, World
+
+ROPE = ("verify", "--kernel", "RoPE_bf16", "--shape", "rows=64,head_dim=64")
+
+
+def config(world: World, name: str, **changes: object) -> str:
+    path = world.folder.parent / f"{name}.json"
+    path.write_text(json.dumps({**TINY_LLAMA, **changes}))
+    return str(path)
+
+
+def test_a_missing_need_shows_what_would_run_and_what_to_expect(world: World) -> None:
+    world.ok("verify", "--kernel", "RoPE_bf16", "--shape", "rows=4096,head_dim=64")
+    tasks = world.json("plan", "--config", config(world, "Tiny"), "--seq", "256", status=1)
+    rope = next(task for task in tasks if task["shape"] == {"rows": 2048, "head_dim": 64})
+    assert rope["state"] == "missing"
+    first = rope["candidates"][0]
+    assert first["source"] == "copied from 4096×64"
+    assert first["tiles_in_flight"] <= first["tiles_target"]
+    assert all(check["holds"] for check in first["checks"] if check["kind"] == "hard")
+    assert rope["estimate_s"] >= 0
+    assert "4096×64" in rope["estimated_from"]
+
+
+def test_a_kernel_that_never_ran_has_no_estimate_and_the_text_says_so(world: World) -> None:
+    tasks = world.json("plan", "--config", config(world, "Tiny"), "--seq", "256", status=1)
+    assert {task["estimate_s"] for task in tasks} == {None}
+    done = world.tool("plan", "--config", config(world, "Tiny"), "--seq", "256")
+    assert "of a kernel that has no recorded run on npu2-emu" in done.stdout
+
+
+def test_what_blocks_most_models_comes_first(world: World) -> None:
+    first = config(world, "First", hidden_size=512, num_attention_heads=8)
+    second = config(world, "Second", hidden_size=512, intermediate_size=1024)
+    tasks = world.json("plan", "--common", first, second, "--seq", "256", status=1)
+    missing = [task["models"] for task in tasks if task["state"] == "missing"]
+    assert missing == sorted(missing, reverse=True)
+    assert missing[0] == 2
+    assert 1 in missing
+    sites = {use["model"] for use in tasks[0]["used_by"]}
+    assert sites == {"First", "Second"}
+
+
+def test_a_config_that_is_refused_does_not_stop_the_others(world: World) -> None:
+    dense, mixture = config(world, "Dense"), config(world, "Mixture", num_local_experts=8)
+    done = world.tool("plan", "--common", dense, mixture, "--seq", "256")
+    assert done.returncode == 1
+    assert "left out: " in done.stderr
+    assert "num_local_experts" in done.stderr
+    assert world.tool("plan", "--common", mixture).returncode == 2
+
+
+def test_common_takes_saved_models_by_name(world: World) -> None:
+    (world.registry / "models").mkdir(exist_ok=True)
+    words = ("--kernel", "RoPE_bf16", "--seq", "64")
+    world.ok("verify", "--config", config(world, "Tiny"), "--model", "Saved", *words)
+    tasks = world.json("plan", "--common", "Saved", "--kernel", "RoPE_bf16")
+    assert {task["state"] for task in tasks} == {"verified"}
+    assert world.tool("plan", "--common", "Saved", "Saved").returncode == 2
+
+
+def test_the_markdown_list_is_one_table_with_every_need(world: World, tmp_path: Path) -> None:
+    world.ok(*ROPE)
+    words = ("plan", "--config", config(world, "Ti|ny"), "--model", "Tiny", "--seq", "256")
+    needs = world.json(*words, status=1)
+    done = world.tool(*words, "--format", "md")
+    tokens = MarkdownIt("commonmark").enable("table").parse(done.stdout)
+    rows = [token for token in tokens if token.type == "tr_open"]
+    assert len(rows) == len(needs) + 1
+    assert "No kernel page covers:" in done.stdout
+
+
+def test_status_models_is_a_matrix(world: World) -> None:
+    words = ("--kernel", "RoPE_bf16", "--seq", "64")
+    world.ok("verify", "--config", config(world, "Tiny"), "--model", "Tiny", *words)
+    found = world.json("status", "--models")
+    rope = found["models"]["Tiny"]["RoPE_bf16"]
+    assert rope["verified"] == rope["needed"] > 0
+    assert found["models"]["Tiny"]["GEMV_bf16"]["verified"] == 0
+    assert found["credits"] == []
+    assert "RoPE_bf16" in world.ok("status", "--models")
+    assert world.tool("status", "--format", "md").returncode == 2
+
+
+def test_a_credit_that_was_taken_away_is_missed_with_the_words_to_mend_it(world: World) -> None:
+    words = ("--kernel", "RoPE_bf16", "--seq", "64")
+    world.ok("verify", "--config", config(world, "Tiny"), "--model", "Tiny", *words)
+    [first, *_] = world.records()
+    row = f"npu2-emu/RoPE_bf16/{first.stem}"
+    uses = json.loads(first.read_bytes())["used_by"]
+    for use in uses:
+        world.ok("use", row, use["model"], use["site"], "--remove")
+    found = world.json("status", "--models")["credits"]
+    assert {credit["row"] for credit in found} == {row}
+    line = next(line for line in world.ok("status", "--models").splitlines() if "next: " in line)
+    import shlex
+
+    for _ in found:
+        for _ in found:
+        line = next(
+            line for line in world.ok("status", "--models").splitlines() if "next: " in line
+        )
+        world.ok(*shlex.split(line.partition("registry-tool ")[2]))
+        if not world.json("status", "--models")["credits"]:
+            break
+    assert world.json("status", "--models")["credits"] == []
