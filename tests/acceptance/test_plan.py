@@ -102,9 +102,6 @@ def test_a_credit_that_was_taken_away_is_missed_with_the_words_to_mend_it(world:
         world.ok("use", row, use["model"], use["site"], "--remove")
     found = world.json("status", "--models")["credits"]
     assert {credit["row"] for credit in found} == {row}
-    line = next(line for line in world.ok("status", "--models").splitlines() if "next: " in line)
-    import shlex
-
     for _ in found:
         text = world.ok("status", "--models")
         line = next((line for line in text.splitlines() if "next: " in line), None)
