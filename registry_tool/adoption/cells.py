@@ -310,11 +310,11 @@ def _found(reading: Reading, match: re.Match[str], part: int) -> Found:
     unit = unit_of(match["unit"] or "")
     factor = unit[1] if unit else 1.0
     low = _number(match["low"])
-    half = _half(match["low"])
+    half = half_of(match["low"])
     high = low
     if match["high"] is not None:
         high = _number(match["high"])
-        half = max(half, _half(match["high"]))
+        half = max(half, half_of(match["high"]))
         if match["dash"] == "±":
             low, high = low - high, low + high
     stop = match.end()
@@ -360,7 +360,7 @@ def _split_exponent(text: str) -> tuple[str, str, str]:
     return text[: match.start()], "e", power.translate(_SUPERSCRIPT).replace("\u2212", "-")
 
 
-def _half(text: str) -> float:
+def half_of(text: str) -> float:
     """Half a unit of the last digit; a zero is written for exactly nothing."""
     mantissa, _, exponent = _split_exponent(text)
     if _number(text) == 0.0:

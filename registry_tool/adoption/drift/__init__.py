@@ -24,8 +24,11 @@ from registry_tool.adoption.drift import (
     preference,
     sites,
     stated,
+    swept,
     throughput,
+    unmeasured,
     verdicts,
+    worst,
 )
 from registry_tool.adoption.drift.finding import Confidence, Finding, Side, reading_order
 from registry_tool.adoption.drift.kinds import KINDS
@@ -43,7 +46,10 @@ FAMILIES: tuple[Family, ...] = (
     coverage.find,
     cells.find,
     columns.find,
+    swept.find,
     verdicts.find,
+    unmeasured.find,
+    worst.find,
     evidence.find,
     best.find,
     herd.find,
