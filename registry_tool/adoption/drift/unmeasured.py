@@ -11,16 +11,17 @@ from registry_tool.adoption.drift.naming import PLACE, figure_side, row_name
 from registry_tool.adoption.model import Adoption, Claim, Column, Field, Row
 from registry_tool.records.spec import KernelSpec
 
-_RAN_BADLY = (
+_BADLY = (
     r"hung|hangs?|timed? ?out|crash(?:e[sd])?|fail(?:s|ed)?|aborted"
     r"|did not (?:run|finish|complete)|does not (?:run|place|compile)"
 )
 # Words of a cell that has no figure.
 _WORDS = re.compile(
     rf"\b(?:n\.\s?a\.|n/a|not (?:measured|run|tested|timed|recorded|available)|unmeasured"
-    rf"|untested|no result|TBD|to be measured|{_RAN_BADLY})(?!\w)",
+    rf"|untested|no result|TBD|to be measured|{_BADLY})(?!\w)",
     re.I,
 )
+RAN_BADLY = re.compile(rf"\b(?:{_BADLY})(?!\w)", re.I)
 _FIELDS: tuple[Field, ...] = (
     "latency_us", "gflops", "gbps", "mean_rel_L1", "max_abs", "max_rel",
 )  # fmt: skip
