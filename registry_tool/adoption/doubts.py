@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from registry_tool.adoption.cells import says_ran_badly
 from registry_tool.adoption.drift import Finding
 from registry_tool.adoption.drift.naming import row_name
-from registry_tool.adoption.drift.unmeasured import RAN_BADLY
 from registry_tool.adoption.model import Adoption
 
 # A finding of a row to the key of `registry_lookup.CAVEATS` that says so.
@@ -48,7 +48,7 @@ def of_rows(adoption: Adoption, findings: Iterable[Finding]) -> dict[str, tuple[
         # A line of a sweep says nothing of the row's own tiling.
         if one.sides[0].where not in lines[one.record]:
             continue
-        if one.kind == "measured-elsewhere" and RAN_BADLY.search(one.expected) is None:
+        if one.kind == "measured-elsewhere" and not says_ran_badly(one.expected):
             continue
         reason = f"{one.kind} at {one.sides[0].where}: {one.message}"
         found.setdefault(one.record, []).append(Doubt(caveat, _short(reason)))

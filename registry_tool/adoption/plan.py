@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,13 +16,20 @@ from registry_tool.records.keys import RowId
 from registry_tool.records.record import Record
 
 Fate = Literal["new", "same", "changed", "verified"]
-# What differs between two imports of one and the same thing.
-_OF_THE_RUN = ("verdict", "used_by", "notes", "waivers", "provenance")
+# What people own, and what a run of this registry replaces.
+_OF_PEOPLE = ("used_by", "notes", "waivers")
+_OF_THE_RUN = ("verdict", *_OF_PEOPLE, "provenance")
+# Where a line stands is nothing that it says: markers move it.
+_LINE = re.compile(r"(?<=\.md):\d+|(?<=\.json):\d+")
 
 
 @dataclass(frozen=True)
 class Step:
-    """One row: ``fate`` is `verified` where a run of this registry stands behind the row there."""
+    """One row: ``fate`` is `verified` where a run of this registry stands behind the row there.
+
+    ``differs`` names what is not the same, also where the row stays as it is: figures and tiles,
+    and of an imported row its words and each key of its provenance.
+    """
 
     made: Made
     fate: Fate
@@ -40,7 +48,20 @@ def _step(made: Made, before: Record | None) -> Step:
     differs = tuple(name for name in ours if name not in _OF_THE_RUN and ours[name] != theirs[name])
     if before.verdict.kind != "imported":
         return Step(made, "verified", differs)
-    return Step(made, "changed" if differs else "same", differs)
+    words = tuple(
+        name for name in _OF_PEOPLE if _without_lines(ours[name]) != _without_lines(theirs[name])
+    )
+    said, before_said = made.record.provenance, before.provenance
+    keys = tuple(
+        f"provenance.{key}"
+        for key in dict.fromkeys((*said, *before_said))
+        if _without_lines(said.get(key)) != _without_lines(before_said.get(key))
+    )
+    return Step(made, "changed" if differs else "same", (*differs, *words, *keys))
+
+
+def _without_lines(value: object) -> str:
+    return _LINE.sub("", repr(value))
 
 
 def gone(made: Sequence[Made], there: Mapping[RowId, Record], target: str) -> list[RowId]:

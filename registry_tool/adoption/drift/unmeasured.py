@@ -2,26 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 
+from registry_tool.adoption.cells import says_no_result
 from registry_tool.adoption.drift.figures import shown
 from registry_tool.adoption.drift.finding import Finding, Side
 from registry_tool.adoption.drift.naming import PLACE, figure_side, row_name
 from registry_tool.adoption.model import Adoption, Claim, Column, Field, Row
 from registry_tool.records.spec import KernelSpec
 
-_BADLY = (
-    r"hung|hangs?|timed? ?out|crash(?:e[sd])?|fail(?:s|ed)?|aborted"
-    r"|did not (?:run|finish|complete)|does not (?:run|place|compile)"
-)
-# Words of a cell that has no figure.
-_WORDS = re.compile(
-    rf"\b(?:n\.\s?a\.|n/a|not (?:measured|run|tested|timed|recorded|available)|unmeasured"
-    rf"|untested|no result|TBD|to be measured|{_BADLY})(?!\w)",
-    re.I,
-)
-RAN_BADLY = re.compile(rf"\b(?:{_BADLY})(?!\w)", re.I)
 _FIELDS: tuple[Field, ...] = (
     "latency_us", "gflops", "gbps", "mean_rel_L1", "max_abs", "max_rel",
 )  # fmt: skip
@@ -40,7 +29,7 @@ def _cell(
     row: Row, claim: Claim, column: Column, specs: Mapping[str, KernelSpec]
 ) -> Iterator[Finding]:
     text = claim.cells.get(column.title, "")
-    if column.role not in _FIELDS or _WORDS.search(text) is None or re.match(r"\W*\d", text):
+    if column.role not in _FIELDS or not says_no_result(text):
         return
     if column.variants and row.variant not in column.variants:
         return
