@@ -72,7 +72,7 @@ def run(args: argparse.Namespace) -> int:
         held = doubts.of_rows(adoption, found)
         made, refused = imported.make(adoption, args.target, moment, held)
         there = registry.records
-        steps = plan.steps(made, there)
+        steps = plan.steps(made, there, plan.words_for(adoption))
         report = summary.Report(
             adoption,
             plan.counts(adoption, made, refused),

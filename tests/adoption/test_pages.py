@@ -338,8 +338,8 @@ REFUSED: dict[str, tuple[dict[str, str | bytes | None], str, int, str]] = {
     "a page cut off before its table": (
         {GEMV: FILES[GEMV][: FILES[GEMV].index("| (M, K)")]},
         GEMV,
-        4,
-        "no table of tested shapes",
+        line_of(GEMV, "## Tested shapes"),
+        "a heading and nothing under it",
     ),
     "a page cut off in a header": (
         {GEMV: FILES[GEMV][: FILES[GEMV].index("| 1024×1024")].rstrip()},
