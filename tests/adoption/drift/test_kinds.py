@@ -649,7 +649,8 @@ NEAR = [
             (
                 NORM,
                 "Sweep at 1024×1024:",
-                "`herd_x > 8` fails; `herd_x > 2` cannot place past 8 tiles.\n\nSweep at 1024×1024:",
+                "`herd_x > 8` fails; `herd_x > 2` cannot place past 8 tiles.\n\n"
+                "Sweep at 1024×1024:",
             )
         ],
     ),
