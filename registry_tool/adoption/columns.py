@@ -196,7 +196,7 @@ def _of_role(
     if role == "shape":
         return Column(index, title, role, names=tuple(spec.dims))
     if role == "metric":
-        is_rate = re.search(r"flop", base, re.I)
+        is_rate = re.search(r"flop|[gt]f/s", base, re.I)
         field_ = "gflops" if is_rate else spec.metric
         return Column(index, title, field_, unit=_unit(base) or _unit(inside))
     if role in ("latency_us", "gbps"):
