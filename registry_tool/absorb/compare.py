@@ -42,7 +42,7 @@ from registry_tool.adoption.uses import Reader
 from registry_tool.records.keys import RowId, row_id
 from registry_tool.records.layout import CellLayout
 from registry_tool.records.record import Record, Use
-from registry_tool.tables import cells
+from registry_tool.tables import cells, layout_figures
 from registry_tool.tables.layout_files import file_of
 from registry_tool.tables.layout_template import literal
 
@@ -297,13 +297,21 @@ def _credits(worded: Worded, texts: tuple[str, str], side: Side) -> wording.Chan
 
 
 def wording_of(worded: Worded, source: str, said: Mapping[str, Sequence[str]]) -> CellLayout | None:
-    """How the page words the cell now; None where its column says the same without a wording."""
+    """How the page words the cell now; None where its column says the same without a wording.
+
+    Raises UnclearError for a wording that no layout may have, see `layout_figures`.
+    """
     for cell, words in said.items():
         plain = " ".join(part for part in (worded.lead, f"{{{cell}}}") if part)
-        if worded.usual == plain and source == cells.escape(wording.BETWEEN[cell].join(words)):
+        spelled = cells.escape(wording.BETWEEN[cell].join(words))
+        if (worded.layout.cell, source) == (plain, spelled):
             return None
     text = " ".join(part for part in (worded.lead, literal(source)) if part)
-    return convert({"text": text, "of": worded.of, **said}, CellLayout)
+    made = convert({"text": text, "of": worded.of, **said}, CellLayout)
+    problem = layout_figures.of_wording(worded.layout, made)
+    if problem is not None:
+        raise UnclearError(f"the cell {problem}")
+    return made
 
 
 def _with(record: Record, cell: str, text: str, source: str, names: Names) -> Record:

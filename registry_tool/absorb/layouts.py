@@ -147,7 +147,7 @@ def _worded(
         line.key if own is not None else None,
         key,
         of,
-        column.cell,
+        column,
     )
 
 
