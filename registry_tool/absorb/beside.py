@@ -5,14 +5,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from msgspec.structs import replace
 
 from registry_tool.absorb import human
 from registry_tool.absorb.wording import pairs
-from registry_tool.adoption.uses import Reader
+from registry_tool.adoption.uses import Credits, Reader
 from registry_tool.records.keys import RowId
 from registry_tool.records.record import Record
 
@@ -64,11 +64,24 @@ class Beside:
 def change(before: str, after: str, reader: Reader) -> Beside:
     """What became of the remarks in a cell that said ``before`` and says ``after``."""
     was, now = reader.read(before), reader.read(after)
-    gone = [text for text in was.notes if text and text not in now.notes]
     come = [text for text in now.notes if text and text not in was.notes]
+    gone = [
+        text
+        for text in was.notes
+        if text and text not in now.notes and not _is_shared(text, come, now, reader)
+    ]
     paired = pairs(gone, come)
     added = tuple(text for text in come if text not in paired.values())
     return Beside({text: paired.get(text) for text in gone}, added, was.uses == now.uses)
+
+
+def _is_shared(text: str, come: Sequence[str], now: Credits, reader: Reader) -> bool:
+    """Whether another model joined the one of a remark, `A + B site (why)`: it is of both then."""
+    uses = reader.read(text).uses
+    if not uses or not set(uses) <= set(now.uses):
+        return False
+    said = text.removeprefix(uses[0].model)
+    return any(other.endswith(said) and other != text for other in come)
 
 
 def _note(text: str) -> str:

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from msgspec import convert
 from msgspec.structs import replace
 
-from registry_tool.absorb import beside, human, identity, wording
+from registry_tool.absorb import beside, credits, human, identity, wording
 from registry_tool.absorb.bases import Base
+from registry_tool.absorb.credits import Names
 from registry_tool.absorb.expected import (
     HUMAN,
     IDENTITY,
@@ -41,7 +42,7 @@ from registry_tool.adoption.uses import Reader
 from registry_tool.records.keys import RowId, row_id
 from registry_tool.records.layout import CellLayout
 from registry_tool.records.record import Record, Use
-from registry_tool.tables import cells
+from registry_tool.tables import cells, layout_figures
 from registry_tool.tables.layout_files import file_of
 from registry_tool.tables.layout_template import literal
 
@@ -60,6 +61,11 @@ class Side:
     bases: Sequence[Base]
     current: bool
     reader: Reader
+
+    @property
+    def names(self) -> Names:
+        """How the name of a model is told from other words."""
+        return Names(self.models, self.reader)
 
     def showed(self, key: Key) -> list[list[str]]:
         """The cells of a row in the older versions that the page may have been made from."""
@@ -154,7 +160,7 @@ def _edit(line: _Line, at: int, showed: Sequence[str], side: Side, outcome: Outc
         else:
             (row,) = held
             source = line.found.sources[at]
-            changed = {row: _with(held[row], column.cell, now, source, side.models)}
+            changed = {row: _with(held[row], column.cell, now, source, side.names)}
     except UnclearError as error:
         outcome.refusals.append(line.refusal(at, str(error), _by_command(line, at, worded)))
         return
@@ -266,9 +272,11 @@ def _said_by_rows(
     # A text that credits nobody, before and after, makes no user of its first word.
     if not (kept and not worded.words):
         try:
-            made = wording.change(*texts, worded.words, worded.cell)
+            made = _credits(worded, texts, side) or wording.change(
+                *texts, worded.words, worded.cell
+            )
             changed = {
-                row: human.with_words(record, worded.cell, made, side.models, is_first=row == first)
+                row: human.with_words(record, worded.cell, made, side.names, is_first=row == first)
                 for row, record in held.items()
             }
         except UnclearError:
@@ -281,22 +289,37 @@ def _said_by_rows(
     return changed
 
 
+def _credits(worded: Worded, texts: tuple[str, str], side: Side) -> wording.Change | None:
+    """What became of the call sites of a cell that credits them as an import reads them."""
+    if worded.cell != "used_by" or worded.line is None:
+        return None
+    return credits.change(*texts, worded.words, side.reader)
+
+
 def wording_of(worded: Worded, source: str, said: Mapping[str, Sequence[str]]) -> CellLayout | None:
-    """How the page words the cell now; None where its column says the same without a wording."""
+    """How the page words the cell now; None where its column says the same without a wording.
+
+    Raises UnclearError for a wording that no layout may have, see `layout_figures`.
+    """
     for cell, words in said.items():
         plain = " ".join(part for part in (worded.lead, f"{{{cell}}}") if part)
-        if worded.usual == plain and source == cells.escape(wording.BETWEEN[cell].join(words)):
+        spelled = cells.escape(wording.BETWEEN[cell].join(words))
+        if (worded.layout.cell, source) == (plain, spelled):
             return None
     text = " ".join(part for part in (worded.lead, literal(source)) if part)
-    return convert({"text": text, "of": worded.of, **said}, CellLayout)
+    made = convert({"text": text, "of": worded.of, **said}, CellLayout)
+    problem = layout_figures.of_wording(worded.layout, made)
+    if problem is not None:
+        raise UnclearError(f"the cell {problem}")
+    return made
 
 
-def _with(record: Record, cell: str, text: str, source: str, models: Collection[str]) -> Record:
+def _with(record: Record, cell: str, text: str, source: str, names: Names) -> Record:
     """The record with what a cell says; raises UnclearError."""
     human.require_kept(source, text)
     if cell == "notes":
         return replace(record, notes=human.read_notes(text, record.notes))
-    return replace(record, used_by=human.read_uses(text, record.used_by, models))
+    return replace(record, used_by=human.read_uses(text, record.used_by, names))
 
 
 def _run(line: _Line, row: RowId, record: Record, at: int) -> str:
@@ -321,13 +344,13 @@ def _added(table: ExpectedTable, found: FoundRow, side: Side, outcome: Outcome) 
         outcome.refusals.append(Refusal(place, shown, message, DROP))
         return
     try:
-        outcome.planned.append(_planned(table, found, side.models))
+        outcome.planned.append(_planned(table, found, side.names))
     except UnclearError as error:
         fix = f"correct the cell, or delete the line; {DROP}"
         outcome.refusals.append(Refusal(place, shown, f"no row can be read here: {error}", fix))
 
 
-def _planned(table: ExpectedTable, found: FoundRow, models: Collection[str]) -> Planned:
+def _planned(table: ExpectedTable, found: FoundRow, names: Names) -> Planned:
     spec = table.spec
     assert spec is not None
     assert table.target is not None
@@ -344,7 +367,7 @@ def _planned(table: ExpectedTable, found: FoundRow, models: Collection[str]) -> 
             notes = human.read_notes(text, [])
         elif column.cell == "used_by":
             human.require_kept(source, text)
-            uses = human.read_uses(text, [], models)
+            uses = human.read_uses(text, [], names)
         elif column.cell not in IDENTITY and not identity.is_empty(text):
             dropped[column.title] = text
     tile, herd = identity.tile_and_herd(spec, sizes)

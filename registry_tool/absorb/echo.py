@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from registry_tool.absorb import human
 from registry_tool.absorb.compare import wording_of
 from registry_tool.absorb.expected import ExpectedTable
+from registry_tool.absorb.identity import UnclearError
 from registry_tool.absorb.model import Outcome, Said, Wording
 from registry_tool.records.keys import RowId
 from registry_tool.records.record import Record
@@ -33,7 +34,11 @@ def follow(
                     continue
                 after = [outcome.records.get(row) or records[row] for row in expected.rows]
                 words = [word for one in after for word in human.words(one, worded.cell)]
-                cell = wording_of(worded, said.source, {worded.cell: list(dict.fromkeys(words))})
+                spoken = {worded.cell: list(dict.fromkeys(words))}
+                try:
+                    cell = wording_of(worded, said.source, spoken)
+                except UnclearError:  # then its column speaks
+                    cell = None
                 place = (table.path, table.region, worded.line, worded.column)
                 outcome.wordings.append(Wording(*place, cell))
                 outcome.echoed.append((table.path, expected.rows[0]))

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from registry_tool.records.keys import RowId
-from registry_tool.records.layout import Value
+from registry_tool.records.layout import ColumnLayout, Value
 from registry_tool.records.spec import KernelSpec
 
 HUMAN = ("used_by", "notes")
@@ -45,8 +45,8 @@ class Worded:
     ``cell`` is the human-owned field whose ``words`` it shows, or None where the words are the
     page's alone. ``prefix`` is what stands before them and is computed, ``lead`` its template.
     ``line`` and ``column`` name the cell in the layout; ``line`` is None if the layout does not
-    name the line. ``of`` is what the wording was written for, ``usual`` how the column is written
-    where nothing is worded.
+    name the line. ``of`` is what the wording was written for, ``layout`` the column as it
+    is where nothing is worded.
     """
 
     cell: str | None
@@ -56,7 +56,7 @@ class Worded:
     line: str | None
     column: str
     of: Mapping[str, Value]
-    usual: str
+    layout: ColumnLayout
 
 
 @dataclass(frozen=True)

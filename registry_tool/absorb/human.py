@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 
 from msgspec.structs import replace
 
+from registry_tool.absorb import credits
+from registry_tool.absorb.credits import Names
 from registry_tool.absorb.identity import UnclearError, is_empty
 from registry_tool.absorb.wording import Change
 from registry_tool.planning.search import COMPUTED
@@ -41,22 +43,19 @@ def read_notes(text: str, before: Sequence[str]) -> list[str]:
     return notes
 
 
-def read_uses(text: str, before: Sequence[Use], models: Iterable[str]) -> list[Use]:
+def read_uses(text: str, before: Sequence[Use], names: Names) -> list[Use]:
     """The call sites in a cell that shows ``text``, one on each line as `MODEL SITE`.
 
-    ``before`` is what the row holds; ``models`` are names that are known, which may have spaces.
+    ``before`` is what the row holds; the ``names`` of models that are known may have spaces.
     """
     held: dict[str, list[Use]] = {}
     for use in before:
         held.setdefault(f"{use.model} {use.site}", []).append(use)
-    known = sorted(models, key=len, reverse=True)
     uses: list[Use] = []
     for line in _lines(text, list(held)):
         same = held.get(line)
-        use = same.pop(0) if same else _use(line, known)
-        if use not in uses:
-            uses.append(use)
-    return uses
+        uses += [same.pop(0)] if same else credits.read(line, names)
+    return list(dict.fromkeys(uses))
 
 
 def words(record: Record, cell: str) -> list[str]:
@@ -67,7 +66,7 @@ def words(record: Record, cell: str) -> list[str]:
 
 
 def with_words(
-    record: Record, cell: str, change: Change, models: Iterable[str], *, is_first: bool
+    record: Record, cell: str, change: Change, names: Names, *, is_first: bool
 ) -> Record:
     """The record after a change of wording; what was added goes to the first row of a line.
 
@@ -76,15 +75,7 @@ def with_words(
     text = "\n".join([*change.on(words(record, cell)), *(change.added if is_first else ())])
     if cell == "notes":
         return replace(record, notes=read_notes(text, record.notes))
-    return replace(record, used_by=read_uses(text, record.used_by, models))
-
-
-def _use(line: str, models: Sequence[str]) -> Use:
-    named = next((model for model in models if line.startswith(f"{model} ")), None)
-    model, _, site = (named, "", line[len(named) :]) if named else line.partition(" ")
-    if not site.strip():
-        raise UnclearError(f"{line!r} names no call site; each line is MODEL SITE")
-    return Use(model=model, site=site.strip())
+    return replace(record, used_by=read_uses(text, record.used_by, names))
 
 
 def _lines(text: str, before: Sequence[str]) -> list[str]:

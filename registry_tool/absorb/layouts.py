@@ -30,10 +30,13 @@ COMPUTED = "computed"
 
 
 def tables(
-    page: Layout, kernels: Mapping[str, Kernel], names: Mapping[int, RowId], target: str
+    page: Layout, kernels: Mapping[str, Kernel], names: Mapping[int, RowId], target: str, sign: str
 ) -> list[ExpectedTable]:
-    """The regions of a page; ``names`` gives the row of each `Row` object by its id."""
-    shown = project_layout(page, kernels)
+    """The regions of a page; ``names`` gives the row of each `Row` object by its id.
+
+    ``sign`` stands behind a figure that is another row's.
+    """
+    shown = project_layout(page, kernels, sign)
     return [
         _table(page.page, one, kernels, names, target, shown[one.region]) for one in page.tables
     ]
@@ -144,7 +147,7 @@ def _worded(
         line.key if own is not None else None,
         key,
         of,
-        column.cell,
+        column,
     )
 
 

@@ -11,7 +11,7 @@ from registry_tool.records.spec import KernelSpec
 from registry_tool.store.registry import Registry
 from registry_tool.tables import columns, render
 from registry_tool.tables.layout import Kernel
-from registry_tool.tables.layout_files import layouts_of
+from registry_tool.tables.layout_files import layouts_of, sign_of
 from registry_tool.tables.rows import Row
 
 
@@ -26,14 +26,17 @@ def tables(registry: Registry, made: Mapping[RowId, Row]) -> list[ExpectedTable]
         path = render.page_path(registry, target, spec.kernel, "md")
         kernel = Kernel(spec, in_order)
         if path in own:
-            found += layouts.tables(own[path], {spec.kernel: kernel}, names, target)
+            sign = sign_of(registry.snapshot, path)
+            found += layouts.tables(own[path], {spec.kernel: kernel}, names, target, sign)
         else:
             found.append(_plain(registry, path, target, spec, [names[id(one)] for one in in_order]))
         if target == registry.first_target:
             kernels[spec.kernel] = kernel
         summaries.append(render.summary(registry, target, spec, in_order))
     if render.INDEX in own:
-        return [*found, *layouts.tables(own[render.INDEX], kernels, names, registry.first_target)]
+        sign = sign_of(registry.snapshot, render.INDEX)
+        index = layouts.tables(own[render.INDEX], kernels, names, registry.first_target, sign)
+        return [*found, *index]
     return [*found, _index(summaries)]
 
 

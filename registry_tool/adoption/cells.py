@@ -233,6 +233,28 @@ def is_nothing(text: str) -> bool:
     return not stripped or _NOTHING.fullmatch(stripped) is not None
 
 
+_BADLY = (
+    r"hung|hangs?|timed? ?out|crash(?:e[sd])?|fail(?:s|ed)?|aborted"
+    r"|did not (?:run|finish|complete)|does not (?:run|place|compile)"
+)
+_RAN_BADLY = re.compile(rf"\b(?:{_BADLY})(?!\w)", re.I)
+_NO_RESULT = re.compile(
+    rf"\b(?:n\.\s?a\.|n/a|not (?:measured|run|tested|timed|recorded|available)|unmeasured"
+    rf"|untested|no result|TBD|to be measured|{_BADLY})(?!\w)",
+    re.I,
+)
+
+
+def says_no_result(text: str) -> bool:
+    """Whether the words of a cell say that it has no figure: ``n.a. (hung twice)``."""
+    return _NO_RESULT.search(text) is not None and re.match(r"\W*\d", text) is None
+
+
+def says_ran_badly(text: str) -> bool:
+    """Whether the words of a cell say that a run was tried and did not end well."""
+    return _RAN_BADLY.search(text) is not None
+
+
 def name_of(text: str) -> str | None:
     """The measured field that ``text`` names, e.g. max_abs for ``abs_err max``; None for none."""
     for pattern, name in _NAMES.items():
@@ -310,11 +332,11 @@ def _found(reading: Reading, match: re.Match[str], part: int) -> Found:
     unit = unit_of(match["unit"] or "")
     factor = unit[1] if unit else 1.0
     low = _number(match["low"])
-    half = _half(match["low"])
+    half = half_of(match["low"])
     high = low
     if match["high"] is not None:
         high = _number(match["high"])
-        half = max(half, _half(match["high"]))
+        half = max(half, half_of(match["high"]))
         if match["dash"] == "±":
             low, high = low - high, low + high
     stop = match.end()
@@ -360,7 +382,7 @@ def _split_exponent(text: str) -> tuple[str, str, str]:
     return text[: match.start()], "e", power.translate(_SUPERSCRIPT).replace("\u2212", "-")
 
 
-def _half(text: str) -> float:
+def half_of(text: str) -> float:
     """Half a unit of the last digit; a zero is written for exactly nothing."""
     mantissa, _, exponent = _split_exponent(text)
     if _number(text) == 0.0:

@@ -17,11 +17,24 @@ from registry_tool.records.spec import KernelSpec
 # Headings of columns that hold one thing whatever the kernel: pattern to role.
 _ROLES: tuple[tuple[str, str], ...] = (
     (r"\(?as 2-?d\)?|2-?d|layout", "layout"),
-    (r"(?:best |median |avg |mean )?(?:latency|time)", "latency_us"),
-    (r"(?:best |median |avg )?(?:gflops?(?:/s)?|tflops?(?:/s)?|throughput|performance)", "metric"),
-    (r"(?:best |median |avg )?(?:bandwidth|gb/s|gbps)", "gbps"),
-    (r"used by|models?|call sites?|consumers?", "used_by"),
-    (r"status|verified", "status"),
+    (
+        r"(?:best |median |avg |mean )?(?:latency|lat\.?|time|runtime|run time|elapsed|[µμum]s)",
+        "latency_us",
+    ),
+    (
+        r"(?:best |median |avg )?(?:gflops?(?:/s)?|tflops?(?:/s)?|gf/s|tf/s|throughput|thrpt|tput"
+        r"|tp|performance|perf\.?)",
+        "metric",
+    ),
+    (r"(?:best |median |avg )?(?:bandwidth|bw|b/w|gb/s|gbps)", "gbps"),
+    (
+        r"(?:mean |avg )?(?:rel(?:\.|ative)? ?)?l1(?: ?err(?:or|\.)?)?|mean_rel|rel_l1",
+        "mean_rel_L1",
+    ),
+    (r"max(?:\.|imum)? ?abs(?:\.|olute)?(?: ?err(?:or|\.)?)?|abs\.? ?err(?:or|\.)?", "max_abs"),
+    (r"max(?:\.|imum)? ?rel(?:\.|ative)?(?: ?err(?:or|\.)?)?", "max_rel"),
+    (r"used by|used|users?|models?|call sites?|consumers?", "used_by"),
+    (r"status|verified|state|ok\??|passe?[sd]?\??", "status"),
     (r"notes?|remarks?|comments?|caveats?", "notes"),
     (r"method|variant|codegen|code-?path|path", "variant"),
     (r"precision|tier", "tier"),
@@ -183,7 +196,7 @@ def _of_role(
     if role == "shape":
         return Column(index, title, role, names=tuple(spec.dims))
     if role == "metric":
-        is_rate = re.search(r"flop", base, re.I)
+        is_rate = re.search(r"flop|[gt]f/s", base, re.I)
         field_ = "gflops" if is_rate else spec.metric
         return Column(index, title, field_, unit=_unit(base) or _unit(inside))
     if role in ("latency_us", "gbps"):

@@ -9,7 +9,15 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Literal
 
-from registry_tool.adoption import claims, jsons, merge, page_tables, pages, side_tables
+from registry_tool.adoption import (
+    claims,
+    jsons,
+    merge,
+    page_tables,
+    pages,
+    side_tables,
+    truncated,
+)
 from registry_tool.adoption.columns import Words
 from registry_tool.adoption.model import Adoption, Claim, Entry, Place, Remark, Source, Table
 from registry_tool.errors import InputError
@@ -38,8 +46,15 @@ def read(
     """
     reader = _Reader(specs, columns, without)
     sources = _sources(folder, specs, without)
+    unknown: list[page_tables.Unknown] = []
     for source in sources:
-        reader.add(source, folder / source.name)
+        try:
+            reader.add(source, folder / source.name)
+        except page_tables.UnknownColumnsError as error:
+            unknown += error.places
+    if unknown:
+        raise page_tables.UnknownColumnsError(unknown)
+    truncated.check(folder, sources, reader.tables, reader.claims)
     rows, lost = merge.rows(reader.claims, specs)
     return Adoption(
         folder=folder,
@@ -156,7 +171,15 @@ def require_regular(folder: Path) -> None:
     details = folder / DETAILS
     _require(folder / INDEX, "file")
     _require(details, "folder")
-    for path in sorted(details.glob("*")):
+    try:
+        inside = sorted(details.iterdir()) if details.is_dir() else []
+    except OSError as error:
+        raise InputError(
+            f"the folder cannot be read: {error.strerror or error}",
+            path=details,
+            fix=f"chmod u+rx {details} (or ask who owns it)",
+        ) from None
+    for path in inside:
         if path.suffix in _PLACES:
             _require(path, "file")
 
@@ -181,10 +204,21 @@ def _require(path: Path, what: Literal["file", "folder"]) -> None:
 
 def _source(folder: Path, path: Path, place: Place, kernel: str | None) -> Source:
     name = path.relative_to(folder).as_posix()
-    data = path.read_bytes()
+    data = _read_bytes(path)
     if _is_half_marked(folder, name):
         data = _unmarked(data, name)
     return Source(name, place, kernel, data, hashlib.sha256(data).hexdigest())
+
+
+def _read_bytes(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise InputError(
+            f"the file cannot be read: {error.strerror or error}",
+            path=path,
+            fix=f"chmod u+r {path} (or ask who owns it)",
+        ) from None
 
 
 def _is_half_marked(folder: Path, name: str) -> bool:

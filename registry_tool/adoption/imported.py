@@ -12,11 +12,14 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
+from types import MappingProxyType
 
 from msgspec.structs import replace
 
 from registry_tool import __version__, registry_lookup
 from registry_tool.adoption import uses
+from registry_tool.adoption.doubts import Doubt
+from registry_tool.adoption.drift.naming import row_name
 from registry_tool.adoption.merge import sweep_text
 from registry_tool.adoption.model import Adoption, Claim, Quantity, Row
 from registry_tool.records import canonical, expressions, kernel
@@ -67,11 +70,15 @@ class Refused:
 
 
 def make(
-    adoption: Adoption, target: str, moment: datetime
+    adoption: Adoption,
+    target: str,
+    moment: datetime,
+    held: Mapping[str, Sequence[Doubt]] = MappingProxyType({}),
 ) -> tuple[tuple[Made, ...], tuple[Refused, ...]]:
     """Every row that can be a record on ``target``, and those that cannot.
 
-    ``moment`` is the time of the import, which the artifacts are named after.
+    ``moment`` is the time of the import, which the artifacts are named after; ``held`` is what the
+    drift report holds against rows (`doubts.of_rows`).
     """
     reader = uses.Reader(adoption.specs)
     whole: list[Row] = []
@@ -86,7 +93,16 @@ def make(
     for one in refused:
         beside.setdefault(one.row.key[:2], []).append(one)
     made = [
-        _made(adoption, row, target, moment, reader, beside.get(row.key[:2], ())) for row in whole
+        _made(
+            adoption,
+            row,
+            target,
+            moment,
+            reader,
+            beside.get(row.key[:2], ()),
+            held.get(row_name(row, adoption.specs), ()),
+        )
+        for row in whole
     ]
     return tuple(made), tuple(refused)
 
@@ -164,6 +180,7 @@ def _made(
     moment: datetime,
     reader: uses.Reader,
     beside: Sequence[Refused],
+    doubts: Sequence[Doubt],
 ) -> Made:
     spec = adoption.specs[row.kernel]
     tile, tile_from = tile_of(adoption, row)
@@ -179,8 +196,11 @@ def _made(
     figures = {name: _figure(row, name) for name in _ACCURACY}
     used_by, notes = _words(row, reader, beside)
     notes += _leftovers(row, performance)
-    held = _caveats(spec, row, notes, provenance)
-    provenance |= {"caveats": ", ".join(held)} if held else {}
+    held = {*_caveats(spec, row, notes, provenance), *(one.caveat for one in doubts)}
+    caveats = [name for name in registry_lookup.CAVEATS if name in held]
+    provenance |= {"caveats": ", ".join(caveats)} if caveats else {}
+    if doubts:
+        provenance["doubts"] = _one_line("; ".join(one.reason for one in doubts))
     subject = Subject(
         kernel=row.kernel,
         target=target,

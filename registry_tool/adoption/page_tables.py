@@ -10,11 +10,13 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from registry_tool.adoption import cells, columns
 from registry_tool.adoption.columns import Words
 from registry_tool.adoption.model import Column, Table, TableKind, TableRow
 from registry_tool.adoption.pages import DELIMITER, Heading, Page, bare
+from registry_tool.errors import InputError
 from registry_tool.records.spec import KernelSpec
 from registry_tool.tables.read import TableRead, read_tables, split_row
 
@@ -46,6 +48,40 @@ class Context:
         return [kernel for kernel in self.specs if kernel.startswith(f"{name}_")]
 
 
+@dataclass(frozen=True)
+class Unknown:
+    """A column that nobody knows, and where its header stands."""
+
+    path: Path
+    line: int
+    kernel: str
+    title: str
+
+
+class UnknownColumnsError(InputError):
+    """Every unknown column of a page or of several: a person explains them in one go."""
+
+    def __init__(self, places: Sequence[Unknown]) -> None:
+        self.places = tuple(places)
+        first = self.places[0]
+        titles = dict.fromkeys(one.title for one in self.places)
+        options = " ".join(f"--column {title!r}=notes" for title in titles)
+        keeps = "keeps its cells" if len(titles) == 1 else "keep their cells"
+        message = f"the column {first.title!r} is not known in a table of {first.kernel}"
+        if len(self.places) > 1:
+            listed = "\n".join(
+                f"  {one.path}:{one.line}: {one.title!r} in a table of {one.kernel}"
+                for one in self.places
+            )
+            message = f"{len(self.places)} columns are not known:\n{listed}"
+        super().__init__(
+            message,
+            path=first.path,
+            line=first.line,
+            fix=f"{options} {keeps} as notes; or rename it (columns: docs/adopting.md)",
+        )
+
+
 def tables(page: Page, name: str | None, context: Context) -> list[Table]:
     """Every table of a page; ``name`` is that of a details page, None for the index.
 
@@ -54,10 +90,17 @@ def tables(page: Page, name: str | None, context: Context) -> list[Table]:
     read = read_tables(page.data, str(page.path))
     _check_all_are_tables(page, read)
     found: list[Table] = []
+    unknown: list[Unknown] = []
     for one in read:
-        table = _table(page, one, name, context)
+        try:
+            table = _table(page, one, name, context)
+        except UnknownColumnsError as error:
+            unknown += error.places
+            continue
         _check_single(page, table, found)
         found.append(table)
+    if unknown:
+        raise UnknownColumnsError(unknown)
     if name is not None and not any(one.kind in ("shapes", "pivot") for one in found):
         last = page.lines[-1][0]
         raise page.error(
@@ -296,21 +339,17 @@ def _is_sweep(roles: Sequence[Column], titles: Sequence[str]) -> bool:
 
 
 def _check_columns(page: Page, read: TableRead, roles: Sequence[Column], kernel: str) -> None:
-    for column in roles:
-        if column.role is not None:
-            continue
+    unknown = [column for column in roles if column.role is None]
+    for column in unknown:
         if not column.title.strip():
             raise page.error(
                 f"column {column.index + 1} of the table has no heading",
                 read.line,
                 "write the header cell",
             )
-        raise page.error(
-            f"the column {column.title!r} is not known in a table of {kernel}",
-            read.line,
-            f"--column {column.title!r}=notes keeps its cells as notes; or rename it (columns: "
-            "docs/adopting.md)",
-        )
+    if unknown:
+        places = [Unknown(page.path, read.line, kernel, column.title) for column in unknown]
+        raise UnknownColumnsError(places)
     seen: dict[object, Column] = {}
     for column in roles:
         key = (column.role, column.names, column.variants)

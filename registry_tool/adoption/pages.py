@@ -197,3 +197,17 @@ def _check_end(page: Page, text: str) -> None:
             number,
             f"fetch the whole file again; if it is whole: echo >> {page.path}",
         )
+    written = [line for line in page.lines if line[1].strip()]
+    ends_in_heading = written and _HEADING.fullmatch(written[-1][1]) is not None
+    if ends_in_heading and len(written) > 1 and b"registry:begin" not in page.data:
+        raise page.error(
+            "the page ends with a heading and nothing under it: it is truncated",
+            written[-1][0],
+            "fetch the whole file again, or take the heading out",
+        )
+    if DELIMITER.fullmatch(last) and "|" in before:
+        raise page.error(
+            "the table has a header and no row: the page is truncated",
+            page.lines[-2][0],
+            "fetch the whole file again, or take the table out",
+        )

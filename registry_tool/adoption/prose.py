@@ -8,10 +8,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from registry_tool.adoption import prose_counts, prose_exact, prose_ranks, prose_ratios
 from registry_tool.adoption.model import Adoption
 from registry_tool.adoption.prose_figures import Figure, figures
+from registry_tool.adoption.prose_found import (
+    Contradiction,
+    PageText,
+    Place,
+    Proposal,
+    Reading,
+    flat,
+)
 from registry_tool.adoption.prose_rows import Known, Span, known
 from registry_tool.adoption.prose_scope import Scope, Scopes, is_near
 from registry_tool.adoption.prose_text import Sentence, sentences
@@ -21,66 +30,10 @@ from registry_tool.tables import inline
 from registry_tool.tables.columns import error_text, speed_text
 from registry_tool.tables.selector import MOST_DIGITS, Selector, SelectorError
 
+__all__ = ["Contradiction", "Place", "Proposal", "Reading", "propose"]
 
-@dataclass(frozen=True)
-class Place:
-    """Where a figure stands: byte offsets into ``file``, and the line, from 1."""
-
-    file: str
-    line: int
-    start: int
-    stop: int
-    text: str
-
-    @property
-    def where(self) -> str:
-        """``file:line``."""
-        return f"{self.file}:{self.line}"
-
-
-@dataclass(frozen=True)
-class Proposal:
-    """A figure that an inline value would show, digit by digit.
-
-    ``in_code`` says that it stands in a code span, where a marker would be text: the span has to
-    end before it.
-    """
-
-    place: Place
-    selector: Selector
-    in_code: bool
-
-    @property
-    def marked(self) -> str:
-        """What to write in place of the figure."""
-        shown = self.place.text
-        return f"<!-- registry:value {self.selector} -->{shown}<!-- /registry:value -->"
-
-
-@dataclass(frozen=True)
-class Contradiction:
-    """A figure that the rows contradict: what it claims, and what they say.
-
-    ``kind`` is `value`, `bound`, `range`, `every`, `best`, `worst` or `count`; ``rows`` are names
-    of rows that show it. ``sentence`` is the sentence without emphasis.
-    """
-
-    place: Place
-    kind: str
-    kernel: str
-    field: str
-    message: str
-    rows: tuple[str, ...]
-    sentence: str
-
-
-@dataclass(frozen=True)
-class Reading:
-    """What was found in prose; ``looked_at`` counts the figures that are about rows."""
-
-    proposals: tuple[Proposal, ...]
-    contradictions: tuple[Contradiction, ...]
-    looked_at: int
+# Claims that are no figure of one field: how many, how much faster, the first of all, exact.
+_CLAIMS = (prose_counts.find, prose_ratios.find, prose_ranks.find, prose_exact.find)
 
 
 def propose(
@@ -97,7 +50,7 @@ def propose(
     contradictions: list[Contradiction] = []
     looked_at = 0
     for path, data in pages.items():
-        page = _Page(path, data)
+        page = PageText(path, data)
         for sentence in sentences(page.text, tables=path.rpartition("/")[2] == "README.md"):
             for figure in figures(sentence):
                 scope = scopes.of(path, page.text, sentence, figure)
@@ -115,28 +68,11 @@ def propose(
                         shown = page.place(sentence, part.start, part.stop)
                         in_code = any(sentence.code[part.start : part.stop])
                         proposals.append(Proposal(shown, words, in_code))
-            for found in _counts(path, page, sentence, scopes):
-                looked_at += 1
-                contradictions.append(found)
+            for claims in _CLAIMS:
+                for one in claims(path, page, sentence, scopes):
+                    looked_at += 1
+                    contradictions.append(one)
     return Reading(tuple(proposals), tuple(contradictions), looked_at)
-
-
-class _Page:
-    """A page as text, with the way back to its bytes."""
-
-    def __init__(self, path: str, data: bytes) -> None:
-        self.path = path
-        self.text = data.decode("utf-8", "surrogateescape")
-
-    def place(self, sentence: Sentence, start: int, stop: int) -> Place:
-        first, last = sentence.offsets[start], sentence.offsets[stop - 1] + 1
-        return Place(
-            file=self.path,
-            line=self.text.count("\n", 0, first) + 1,
-            start=len(self.text[:first].encode("utf-8", "surrogateescape")),
-            stop=len(self.text[:last].encode("utf-8", "surrogateescape")),
-            text=self.text[first:last],
-        )
 
 
 # What a sentence speaks of when these words stand in it is no row, or none that can be told.
@@ -156,7 +92,7 @@ _SUBSET = re.compile(
 )
 _UNIVERSAL = re.compile(
     r"\b(?:every|all|any|each|across|regardless|everywhere|always|identical across)\b"
-    r"|\bflat (?:at|across)\b",
+    r"|\bflat (?:at|across)\b|\bnot (?:by )?(?:the |its )?(?:shape|size)\b",
     re.I,
 )
 _SUPERLATIVE = re.compile(r"\b(?:highest|fastest|peaks?|maximum|at best|up to)\b", re.I)
@@ -302,62 +238,10 @@ def _made(
 ) -> Contradiction:
     names = tuple(row.name for row in rows[:_NAMED])
     message = f"{figure.field} {place.text!r}: {said}"
-    text = " ".join(sentence.text.split())
-    return Contradiction(place, kind, scope.kernel, figure.field, message, names, text)
+    return Contradiction(place, kind, scope.kernel, figure.field, message, names, flat(sentence))
 
 
 _NAMED = 3
-_COUNT = re.compile(
-    r"\b(?P<which>all|the|across the|these|for all)\s+(?P<number>\d{1,3}|two|three|four|five|six|"
-    r"seven|eight|nine|ten|eleven|twelve)\s+(?P<what>(?:[\w-]+\s+){0,2})shapes\b",
-    re.I,
-)
-_NUMBERS = dict(
-    zip(
-        (
-            "two",
-            "three",
-            "four",
-            "five",
-            "six",
-            "seven",
-            "eight",
-            "nine",
-            "ten",
-            "eleven",
-            "twelve",
-        ),
-        range(2, 13),
-        strict=True,
-    )
-)
-_ENUMERATED = re.compile(r"\s*(?:\(\d|:|keep|share|feed)")
-_QUALIFIERS = {"tested", "verified", "recorded", "measured", "registry", "table"}
-
-
-def _counts(path: str, page: _Page, sentence: Sentence, scopes: Scopes) -> Iterator[Contradiction]:
-    """Counts of a kernel's shapes that are not their number."""
-    for match in _COUNT.finditer(sentence.text):
-        kernel = scopes.kernel_of_page(path, page.text, sentence)
-        if kernel is None or scopes.names_model(sentence.text):
-            continue
-        words = set(match["what"].lower().split()) - scopes.words_of(kernel)
-        if words - _QUALIFIERS or _ENUMERATED.match(sentence.text, match.end()):
-            continue
-        written = match["number"].lower()
-        number = int(written) if written.isdigit() else _NUMBERS[written]
-        shapes = scopes.shapes_of(kernel)
-        if number != len(shapes):
-            place = page.place(sentence, match.start("number"), match.end("number"))
-            yield Contradiction(
-                place=place,
-                kind="count",
-                kernel=kernel,
-                field="shapes",
-                message=f"{match['number']!r} shapes: the rows have {len(shapes)}",
-                rows=(),
-                sentence=" ".join(sentence.text.split()),
-            )
 
 
 def _parts(figure: Figure, scope: Scope) -> Iterator[tuple[Figure, Sequence[str]]]:

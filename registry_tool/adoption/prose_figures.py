@@ -151,7 +151,8 @@ def _figure(
         kind=kind,
         low=first,
         high=last,
-        half=max(half_unit(low), half_unit(high)) * factor,
+        # A zero at an end is none at all, whatever digits the other end has.
+        half=max(half_unit(end) if float(end) else 0.0 for end in (low, high)) * factor,
         digits=max(_digits(low), _digits(high)),
         about=sign in ("~", "≈", "about", "around") or short,
         metric=metric,

@@ -77,6 +77,23 @@ class Scopes:
         known = self._model is not None and self._model.search(text) is not None
         return known or _SIZED.search(text) is not None
 
+    def model_in(self, text: str) -> str | None:
+        """The first model that a text names and that some row credits, as the text writes it."""
+        found = self._model.search(text) if self._model is not None else None
+        return found[0] if found is not None else None
+
+    def kernels(self) -> list[str]:
+        """The kernels that have rows."""
+        return list(self._rows)
+
+    def rows_of(self, kernel: str) -> list[Known]:
+        """The rows of a kernel, in order."""
+        return self._rows.get(kernel, [])
+
+    def spec_of(self, kernel: str) -> KernelSpec:
+        """The spec of a kernel."""
+        return self._specs[kernel]
+
     def words_of(self, kernel: str) -> set[str]:
         """The words of a kernel's names, in lower case."""
         return {name.lower() for name, kernels in self._aliases.items() if kernel in kernels}
@@ -171,13 +188,13 @@ class Scopes:
         self, spec: KernelSpec, rows: Sequence[Known], sentence: Sentence, figure: Figure
     ) -> tuple[bool, list[Known]]:
         """Whether shapes are named, and the rows of those that are."""
-        named, found = _named(spec, rows, sentence.text)
+        named, found = shapes_named(spec, rows, sentence.text)
         speaks_of_a_row = figure.kind == "is" and _OF_A_ROW.search(sentence.text)
         if named or not sentence.place or not speaks_of_a_row:
             return named, found
         # The shape may have been named earlier in the paragraph: the last one counts.
         for earlier in reversed(re.split(r"(?<=[.!?;:])\s", sentence.block[: sentence.place])):
-            named, found = _named(spec, rows, earlier)
+            named, found = shapes_named(spec, rows, earlier)
             if named:
                 return named, found
         return False, list(rows)
@@ -196,7 +213,8 @@ def _aliases(specs: Mapping[str, KernelSpec]) -> dict[str, list[str]]:
     return found
 
 
-def _named(spec: KernelSpec, rows: Sequence[Known], text: str) -> tuple[bool, list[Known]]:
+def shapes_named(spec: KernelSpec, rows: Sequence[Known], text: str) -> tuple[bool, list[Known]]:
+    """Whether a text names shapes, and the rows of those; all rows if it names none."""
     products = [
         [int(size) for size in re.findall(r"\d+", match[0])] for match in _PRODUCT.finditer(text)
     ]

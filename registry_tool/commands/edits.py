@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+import dataclasses
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from registry_tool.absorb.apply import write
+from registry_tool.absorb.overlay import overlay
 from registry_tool.commands.common import find_row, open_worktree
 from registry_tool.commands.render import on_disk
 from registry_tool.commands.staging import stage_with_pages
@@ -24,11 +27,27 @@ def edit(args: argparse.Namespace, change: Callable[[Record], Record]) -> RowId:
     row = find_row(registry, args.row)
     changed = change(registry.records[row])
     if changed != registry.records[row]:
-        require_renderable(registry)
-        path = registry.record_paths[row]
-        write_atomic(registry.root / path, canonical.encode(changed))
-        stage_with_pages(registry.root, [path, *refresh(registry.root)])
+        put(registry, {registry.record_paths[row]: canonical.encode(changed)})
     return row
+
+
+def put(registry: Registry, records: Mapping[str, bytes | None]) -> None:
+    """Write records (None: remove), with every page that shows them, and stage it all.
+
+    All of it or nothing: pages are made before anything is written. Raises TableError for a
+    hand-edited region, for tables that do not read back, and for a page that could not be made.
+    """
+    from registry_tool.tables.readback import require_reads_back
+    from registry_tool.tables.render import pages, stale
+
+    require_renderable(registry)
+    now = dataclasses.replace(registry, snapshot=overlay(registry.snapshot, records))
+    generated = pages(now, now.records)
+    existing = on_disk(registry.root, generated)
+    changed = stale(generated, existing)
+    require_reads_back(now, changed)
+    write(registry.root, {**records, **changed})
+    stage_with_pages(registry.root, [*records, *changed])
 
 
 def require_renderable(registry: Registry) -> None:

@@ -56,7 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Read, compare with what is there, write all of it or nothing, stage it."""
     from registry_tool import adoption as adopting
-    from registry_tool.adoption import drift, imported, plan, summary
+    from registry_tool.adoption import doubts, drift, imported, plan, summary
     from registry_tool.baseline.once import require_same_target
     from registry_tool.commands.import_place import opened
 
@@ -68,14 +68,16 @@ def run(args: argparse.Namespace) -> int:
         _check_pages(args, place)
         adoption = adopting.read(folder, registry.specs, _columns(args.column), args.without)
         moment = datetime.now(timezone.utc)
-        made, refused = imported.make(adoption, args.target, moment)
+        found = drift.find(adoption, registry.specs)
+        held = doubts.of_rows(adoption, found)
+        made, refused = imported.make(adoption, args.target, moment, held)
         there = registry.records
-        steps = plan.steps(made, there)
+        steps = plan.steps(made, there, plan.words_for(adoption))
         report = summary.Report(
             adoption,
             plan.counts(adoption, made, refused),
             refused,
-            drift.find(adoption, registry.specs),
+            found,
             _prose(folder, adoption),
         )
         status = EXIT_OK

@@ -14,14 +14,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Remove the record, render the tables, stage both."""
-    from registry_tool.commands.edits import refresh, require_renderable
-    from registry_tool.commands.staging import stage_with_pages
+    from registry_tool.commands.edits import put
 
     registry = open_worktree(args)
     row = find_row(registry, args.row)
-    path = registry.record_paths[row]
-    require_renderable(registry)
-    (registry.root / path).unlink()
-    stage_with_pages(registry.root, [path, *refresh(registry.root)])
+    put(registry, {registry.record_paths[row]: None})
     say(f"retired {row}; its verdicts stay in {row.verdict_folder}")
     return 0

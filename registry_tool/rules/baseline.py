@@ -103,11 +103,13 @@ RULES = (
     Rule(
         id="KR112",
         title="growing debt",
-        summary="A change adds an entry to the baseline or alters a digest in it, or puts an "
-        "imported row where a verdict, or no row, stood. The change that imports a registry makes "
-        "the baseline, of just the rows that it adds.",
+        summary="A change adds an entry to the baseline or alters a digest in it, deletes "
+        "baseline.json while imported rows stand, or puts an imported row where a verdict, or no "
+        "row, stood. The change that imports a registry makes the baseline, of just the rows that "
+        "it adds.",
         rationale="A baseline that could grow would let any number in without a run. It is made "
-        "once, and from then on only shrinks.",
+        "once, and from then on only shrinks; deleting it is no way to a new one, for the last one "
+        "in history counts.",
         fix="git checkout HEAD -- FILE",
         on_change=_grown,
     ),

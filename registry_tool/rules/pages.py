@@ -162,18 +162,11 @@ class Pages:
     def _expected(self, held: Collection[Place]) -> Iterator[tuple[Place, tuple[str, str]]]:
         """Every place that has a page, as `render.by_page` sees it, with its page and JSON."""
         registry = self._registry
-        for kernel in registry.specs:
-            for target in registry.policy.targets:
-                page = render.page_path(registry, target, kernel, "md")
-                shown = (target, kernel) in held or page in registry.snapshot.oids
-                if target == registry.first_target or shown:
-                    yield (
-                        (target, kernel),
-                        (
-                            page,
-                            render.page_path(registry, target, kernel, "json"),
-                        ),
-                    )
+        for target, spec in render.places(registry, held):
+            page, data = (
+                render.page_path(registry, target, spec.kernel, end) for end in ("md", "json")
+            )
+            yield (target, spec.kernel), (page, data)
 
     def _forget(self, shown: Shown, expected: Collection[Place]) -> None:
         for name in [*shown.summaries, *shown.unshown]:
@@ -224,7 +217,7 @@ class Pages:
         error: ToolError | None = self._unlaid.get(path)
         if layout is not None:
             try:
-                page = render.own_page(layout, kernels())
+                page = render.own_page(layout, kernels(), self._registry.snapshot)
             except ToolError as problem:
                 error = problem
             else:

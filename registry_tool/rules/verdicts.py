@@ -135,13 +135,12 @@ def _is_import(row: RowView, verdict: Verdict) -> bool:
 
 def _evidence_of_hardware(view: VerdictView) -> Iterator[Complaint]:
     target = view.context.target(view.verdict.subject.target)
-    if target is None or target.kind != "hardware":
-        return
-    name = view.verdict.subject.target
-    for pointer, words in emulation_marks(view):
-        yield Complaint(f"{name} is hardware, and this run was emulated: {words}", pointer)
+    if target is not None and target.kind == "hardware":
+        name = view.verdict.subject.target
+        for pointer, words in emulation_marks(view):
+            yield Complaint(f"{name} is hardware, and this run was emulated: {words}", pointer)
     if view.verdict.kind == "imported" and view.verdict.status == "pass":
-        yield Complaint(f"{name} is hardware, and this pass was imported, not measured", "/kind")
+        yield Complaint("this pass was imported, and nobody ran it here", "/kind")
 
 
 def _kind_fits_target(row: RowView) -> Iterator[Complaint]:
@@ -157,13 +156,9 @@ def _kind_fits_target(row: RowView) -> Iterator[Complaint]:
         if why is not None:
             words = f"the row stands on the diagnosis of a model, and {record.target} {why}"
             yield Complaint(words, "/verdict/kind")
-    if target.kind == "hardware":
-        if record.verdict.kind == "imported" and record.verdict.status == "pass":
-            yield Complaint(
-                f"{record.target} is hardware, and the row's pass is imported, not measured",
-                "/verdict/kind",
-            )
-    elif record.performance is not None:
+    if record.verdict.kind == "imported" and record.verdict.status == "pass":
+        yield Complaint("the row's pass is imported, and nobody ran it here", "/verdict/kind")
+    if target.kind != "hardware" and record.performance is not None:
         yield Complaint(
             f"{record.target} is emulated, where no speed can be measured", "/performance"
         )
@@ -244,8 +239,9 @@ RULES = (
     Rule(
         id="KR107",
         title="not measured on hardware",
-        summary="An emulated or imported verdict is offered for a hardware target, a speed for an "
-        "emulated one, or the diagnosis of a model for a kernel that has a harness.",
+        summary="An emulated verdict is offered for a hardware target, an imported one as a pass "
+        "of any target, a speed for an emulated one, or the diagnosis of a model for a kernel that "
+        "has a harness.",
         rationale="Emulation proves numerics and nothing about hardware; an import proves only "
         "that somebody wrote it down; the diagnosis of a model compares layers, and covers only "
         "what no harness runs alone.",

@@ -11,10 +11,10 @@ from typing import Any
 
 import msgspec
 
-from registry_tool import registry_lookup
 from registry_tool.records import kernel
 from registry_tool.records.spec import KernelSpec
 from registry_tool.tables.rows import ONLY_METHOD, Row
+from registry_tool.tables.rows import marks as marks_of
 
 _GEMM = re.compile(r"GEMM_.+_in_([A-Za-z0-9]+)_out")
 _DTYPES = {"fp32": "f32", "fp16": "f16"}
@@ -80,7 +80,7 @@ def _shape(
     spec: KernelSpec, target_kind: str, shape: tuple[int, ...], rows: Sequence[Row]
 ) -> dict[str, Any]:
     sizes = dict(zip(spec.dims, shape, strict=True))
-    marks = {row.variant: _marks(spec, row) for row in rows}
+    marks = {row.variant: marks_of(spec, row) for row in rows}
     entry: dict[str, Any] = {
         **sizes,
         "used_by": _joined([use for row in rows for use in row.used_by], " + "),
@@ -95,23 +95,6 @@ def _shape(
 
 def _joined(texts: Sequence[str], separator: str) -> str:
     return separator.join(dict.fromkeys(texts))
-
-
-def _marks(spec: KernelSpec, row: Row) -> dict[str, Any]:
-    """What says of an imported row that it is one; nothing for a row that passed."""
-    if not row.facts.imported:
-        return {}
-    return registry_lookup.imported_marks(
-        row.notes,
-        row.variant,
-        row.tier,
-        list(spec.variants),
-        speed=row.throughput,
-        accuracy=row.facts.mean_rel_L1,
-        at_import=row.facts.caveats,
-        waived=row.facts.waived,
-        failed=row.facts.failed,
-    )
 
 
 def _best(

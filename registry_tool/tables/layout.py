@@ -6,8 +6,8 @@ Markdown goes out and nothing is read; which page has a layout is `layout_files`
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from msgspec import UNSET
@@ -29,7 +29,7 @@ from registry_tool.tables.layout_values import (
     shape_key,
     written,
 )
-from registry_tool.tables.rows import Row
+from registry_tool.tables.rows import Row, caveats, is_good
 
 _FIGURE = re.compile(
     r"[~≈]?\d[\d.,]*(?:\s?[–-]\s?\d[\d.,]*)?(?: (?:[A-Za-z]+/s|[GT]FLOPS|[GM]Bps)(?!\w))?"
@@ -66,13 +66,22 @@ class Kernel:
 class Line:
     """What one line of a table shows: ``key`` names it, ``subjects`` are its rows.
 
-    ``pick`` is the row that a name without a subject means; None where no row is left.
+    ``pick`` is the row that a name without a subject means; None where no row is left. ``sign``
+    stands behind a figure that is another row's.
     """
 
     key: str
     spec: KernelSpec | None
     subjects: tuple[Subject, ...]
     pick: Subject | None
+    sign: str = INHERITED
+
+    def ties(self) -> Iterator[Line]:
+        """The line about each other row that is as fast as the one that it shows, in order."""
+        top = None if self.pick is None else self.pick.row.throughput
+        for one in self.subjects if top is not None else ():
+            if one.row.throughput == top and one is not self.pick and not one.row.facts.failed:
+                yield replace(self, pick=one)
 
     def subject(self, name: str | None) -> Subject | None:
         """The row of a place: a variant's, or the best one of a tier; None if there is none."""
@@ -145,7 +154,8 @@ def status(line: Line, place: Place) -> str | None:
     """The status of a line: of its own row, of a variant's, or of all rows of a kernel.
 
     For rows that nobody has run here yet it is the mark that their page had: the format of the
-    place, where this table says something else than the record kept.
+    place, where this table says something else than the record kept. A mark that the record kept
+    is no pass where something is known against the row.
     """
     if place.subject is not None or len(line.subjects) < 2 or line.pick is None:
         one = line.subject(place.subject)
@@ -160,22 +170,46 @@ def status(line: Line, place: Place) -> str | None:
         return rows[0].facts.status
     open_rows = [one for one in rows if not one.clean]
     if all(one.facts.imported and not one.facts.waived for one in open_rows):
-        claim = place.form or (rows[0].facts.claim if len(rows) == 1 else None)
-        if claim:
-            return claim
+        if place.form:
+            return place.form
+        if len(rows) == 1:
+            beside = line.subjects if place.subject is None else ()
+            return _claimed_status(line, rows[0], beside)
     # Of a whole kernel, only the mark: its page has the reasons.
     doubtful = next((one for one in open_rows if one.facts.waived or not one.facts.imported), None)
     text = (doubtful or open_rows[0]).facts.status
     return text if len(rows) == 1 else text.split()[0]
 
 
-def page(layout: Layout, kernels: Mapping[str, Kernel]) -> dict[str, bytes]:
+def _claimed_status(line: Line, row: Row, beside: Iterable[Subject]) -> str:
+    """The mark that an imported row has from its page, or what is known against it.
+
+    A line that shows the figures of other rows too says which of them failed.
+    """
+    facts = row.facts
+    assert line.spec is not None
+    if facts.claim is None or facts.doubted or not is_good(facts.claim):
+        return facts.claim or facts.status
+    against = caveats(line.spec, row)
+    against += [
+        f"{one.row.variant} failing"
+        for one in beside
+        if one.row != row and "failing" in caveats(line.spec, one.row)
+    ]
+    if not against and not facts.contested:
+        return facts.claim
+    return ": ".join([facts.status, *([", ".join(against)] if against else [])])
+
+
+def page(layout: Layout, kernels: Mapping[str, Kernel], sign: str = INHERITED) -> dict[str, bytes]:
     """The body of each region of a page; ``kernels`` are those of the registry, by name.
 
+    ``sign`` stands behind a figure that is another row's, see `layout_files.sign_of`.
     Raises RegistryError for a layout that names a kernel or a value that does not exist.
     """
     return {
-        table.region: f"\n{assembled(table, kernels).text}\n".encode() for table in layout.tables
+        table.region: f"\n{assembled(table, kernels, sign).text}\n".encode()
+        for table in layout.tables
     }
 
 
@@ -198,9 +232,11 @@ def column_keys(titles: Sequence[str]) -> list[str]:
     return keys
 
 
-def assembled(table: TableLayout, kernels: Mapping[str, Kernel]) -> TableText:
+def assembled(
+    table: TableLayout, kernels: Mapping[str, Kernel], sign: str = INHERITED
+) -> TableText:
     """One table of a layout, cell by cell."""
-    lines = lines_of(table, kernels)
+    lines = [replace(line, sign=sign) for line in lines_of(table, kernels)]
     wordings = {line.row: line.cells for line in table.lines if line.row is not None}
     words = iter([line.cells for line in table.lines if line.row is None])
     leading = [_leading(column, lines) for column in table.columns]
@@ -272,6 +308,24 @@ def holds(wording: CellLayout, line: Line) -> bool:
     )
 
 
+def holding(wording: CellLayout, line: Line, column: ColumnLayout) -> Line | None:
+    """The line as a cell's own wording speaks of it; None where it is not true of it any more.
+
+    Of several rows that are equally fast the wording may mean another one than the first: the best
+    figure that a page names is that of a row, with words that are true of this row.
+    """
+    if holds(wording, line):
+        return line
+    if line.spec is None or not any(one.name in METRICS for one in _measured_places(column)):
+        return None
+    return next((one for one in line.ties() if holds(wording, one)), None)
+
+
+def _measured_places(column: ColumnLayout) -> list[Place]:
+    """The places of a column that show the line's own speed; only these have ties."""
+    return [one for one in layout_template.places(column.cell) if one.subject is None]
+
+
 def cell(
     column: ColumnLayout,
     wording: CellLayout | None,
@@ -282,9 +336,10 @@ def cell(
     """The Markdown of one cell; ``leading`` is the best of the column (see `ColumnLayout.bold`)."""
     if wording is None and line.spec is None:
         return ""
-    if wording is None or not holds(wording, line):
+    told = None if wording is None else holding(wording, line, column)
+    if wording is None or told is None:
         return _written(column.cell, column, line, kernels, leading)
-    text = wording.text
+    text, line = wording.text, told
     for name in _HUMAN:
         said = getattr(wording, name)
         later = () if said is UNSET else [one for one in line.words(name) if one not in said]
@@ -333,7 +388,7 @@ def _place(part: Place, line: Line) -> str:
     if part.name in SILENT:
         return escape(str(value or ""))
     subject = line.subject(part.subject)
-    mark = INHERITED if subject is not None and subject.inherits(part.name) else ""
+    mark = line.sign if subject is not None and subject.inherits(part.name) else ""
     return written(value, part.form) + mark
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from registry_tool.errors import InputError
 from registry_tool.store.registry import Registry, decode
 from registry_tool.store.snapshot import Snapshot
+from registry_tool.tables import document
 
 if TYPE_CHECKING:
     from registry_tool.records.layout import Layout, TableLayout
@@ -30,6 +31,28 @@ def page_of(path: str) -> str:
 def is_layout(path: str) -> bool:
     """Whether a path is where a layout stands."""
     return path.startswith(f"{FOLDER}/") and path.endswith(".json") and path.count("/") <= 2
+
+
+def is_laid_out(snapshot: Snapshot) -> bool:
+    """Whether pages of a state have layouts, as those of an adopted registry do."""
+    return any(map(is_layout, snapshot.oids))
+
+
+def sign_of(snapshot: Snapshot, page: str) -> str:
+    """How a page marks a figure that is another row's: † only where its own text explains it."""
+    # Imported here: most registries have no layouts.
+    from registry_tool.tables.layout_values import INHERITED, INHERITED_IN_WORDS
+
+    data = snapshot.read(page) if page in snapshot.oids else b""
+    sign = INHERITED.encode()
+    if sign not in data:
+        return INHERITED_IN_WORDS
+    try:
+        inside = sum(region.body.count(sign) for region in document.regions(data))
+    except document.TableError:
+        # Its markers are reported by those who write between them.
+        return INHERITED
+    return INHERITED if data.count(sign) > inside else INHERITED_IN_WORDS
 
 
 def layouts_of(registry: Registry) -> dict[str, Layout]:

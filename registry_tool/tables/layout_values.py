@@ -16,6 +16,9 @@ from registry_tool.tables.columns import NOTHING, UNITS, error_text, speed_text
 from registry_tool.tables.rows import Row
 
 INHERITED = "†"
+"""Behind a figure that is another row's, on a page whose text says what it means."""
+INHERITED_IN_WORDS = " (inherited)"
+"""The same on a page that has no such footnote."""
 SPEEDS = ("gflops", "gbps")
 METRICS = frozenset({*SPEEDS, "speed"})
 _PERFORMANCE = frozenset({*METRICS, "latency_us", "latency_ms", "latency_s"})

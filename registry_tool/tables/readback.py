@@ -16,7 +16,8 @@ from registry_tool.tables.cells import row
 from registry_tool.tables.columns import texts
 from registry_tool.tables.document import TableError
 from registry_tool.tables.layout import Kernel, assembled, cell_source
-from registry_tool.tables.layout_files import layouts_of
+from registry_tool.tables.layout_files import layouts_of, sign_of
+from registry_tool.tables.layout_values import INHERITED
 from registry_tool.tables.read import TableRead, read_tables
 from registry_tool.tables.rows import maker
 
@@ -76,27 +77,32 @@ def _expected(registry: Registry) -> dict[str, dict[str, Shown]]:
         path = render.page_path(registry, target, spec.kernel, "md")
         own = Kernel(spec, in_order)
         if path in layouts:
-            found[path] = project_layout(layouts[path], {spec.kernel: own})
+            sign = sign_of(registry.snapshot, path)
+            found[path] = project_layout(layouts[path], {spec.kernel: own}, sign)
         else:
             found[path] = {render.SHAPES_REGION: project(spec, kind, records)}
         if target == registry.first_target:
             kernels[spec.kernel] = own
         index.append(render.summary(registry, target, spec, in_order).texts)
     if render.INDEX in layouts:
-        found[render.INDEX] = project_layout(layouts[render.INDEX], kernels)
+        sign = sign_of(registry.snapshot, render.INDEX)
+        found[render.INDEX] = project_layout(layouts[render.INDEX], kernels, sign)
     else:
         found[render.INDEX] = {render.INDEX_REGION: index}
     return found
 
 
-def project_layout(found: Layout, kernels: Mapping[str, Kernel]) -> dict[str, Shown]:
+def project_layout(
+    found: Layout, kernels: Mapping[str, Kernel], sign: str = INHERITED
+) -> dict[str, Shown]:
     """Headings and rows of each region of a page in columns of its own, as displayed.
 
+    ``sign`` stands behind a figure that is another row's, see `layout_files.sign_of`.
     Each cell is read by itself, so that none can lean on its neighbours.
     """
     shown_by_region = {}
     for table in found.tables:
-        made = assembled(table, kernels)
+        made = assembled(table, kernels, sign)
         cells = [made.titles, *made.cells]
         flat = iter(_displayed([cell for line in cells for cell in line]))
         shown_by_region[table.region] = [[next(flat) for _ in line] for line in cells]

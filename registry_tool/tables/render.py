@@ -5,7 +5,7 @@ On the hot path: no Markdown parser here. What is written can be read back by `t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -18,11 +18,12 @@ from registry_tool.tables.cells import escape, link, row
 from registry_tool.tables.columns import EMULATED, NOTHING, UNITS, speed_text
 from registry_tool.tables.document import TableError
 from registry_tool.tables.inline import Values
-from registry_tool.tables.layout_files import layouts_of
+from registry_tool.tables.layout_files import is_laid_out, layouts_of, sign_of
 from registry_tool.tables.rows import Row, maker, ordered, row_line, rows
 
 if TYPE_CHECKING:
     from registry_tool.records.layout import Layout
+    from registry_tool.store.snapshot import Snapshot
 
 __all__ = ["row_line", "rows"]
 
@@ -239,25 +240,31 @@ def pages_of_rows(registry: Registry, made: Mapping[RowId, Row]) -> dict[str, Pa
     summaries = []
     layouts = layouts_of(registry)
     kernels: dict[str, RowsOf] = {}
+    around = registry.snapshot
     for target, spec, in_order in by_page(registry, made):
         found |= kernel_pages(registry, target, spec, in_order)
         path = page_path(registry, target, spec.kernel, "md")
         if path in layouts:
-            found[path] = own_page(layouts[path], {spec.kernel: (spec, in_order)})
+            found[path] = own_page(layouts[path], {spec.kernel: (spec, in_order)}, around)
         if target == registry.first_target:
             kernels[spec.kernel] = (spec, in_order)
         summaries.append(summary(registry, target, spec, in_order))
-    index = own_page(layouts[INDEX], kernels) if INDEX in layouts else index_page(summaries)
+    laid_out = INDEX in layouts
+    index = own_page(layouts[INDEX], kernels, around) if laid_out else index_page(summaries)
     return {**found, INDEX: index, **fixed_files()}
 
 
-def own_page(found: Layout, kernels: Mapping[str, RowsOf]) -> MarkedPage:
-    """A page in columns of its own; raises RegistryError for a layout that does not fit."""
+def own_page(found: Layout, kernels: Mapping[str, RowsOf], around: Snapshot) -> MarkedPage:
+    """A page in columns of its own; raises RegistryError for a layout that does not fit.
+
+    ``around`` holds the text of the page.
+    """
     # Imported here: most registries have no such page.
     from registry_tool.tables import layout
 
     rows_of_each = {name: layout.Kernel(spec, made) for name, (spec, made) in kernels.items()}
-    return MarkedPage(layout.blank(found), layout.page(found, rows_of_each))
+    sign = sign_of(around, found.page)
+    return MarkedPage(layout.blank(found), layout.page(found, rows_of_each, sign))
 
 
 def index_page(summaries: Iterable[Summary]) -> MarkedPage:
@@ -280,16 +287,27 @@ def by_page(
     held: dict[tuple[str, str], list[Row]] = {}
     for name, one in made.items():
         held.setdefault((name.target, name.kernel), []).append(one)
+    for target, spec in places(registry, held):
+        yield target, spec, ordered(held.get((target, spec.kernel), []))
+
+
+def places(
+    registry: Registry, held: Collection[tuple[str, str]]
+) -> Iterator[tuple[str, KernelSpec]]:
+    """Target and kernel of every kernel page; ``held`` are those that have rows.
+
+    Every kernel has one on the first target; an adopted registry has one of those kernels only
+    that it speaks of itself. Further targets have one where they have rows, or had some.
+    """
+    oids = registry.snapshot.oids
+    adopted = is_laid_out(registry.snapshot)
     for spec in registry.specs.values():
+        own = not adopted or f"kernels/{spec.kernel}.yaml" in oids
         for target in registry.policy.targets:
+            expected = target == registry.first_target and own
             path = page_path(registry, target, spec.kernel, "md")
-            # Further targets have a page where they have rows, or had some.
-            if (
-                target == registry.first_target
-                or (target, spec.kernel) in held
-                or path in registry.snapshot.oids
-            ):
-                yield target, spec, ordered(held.get((target, spec.kernel), []))
+            if expected or (target, spec.kernel) in held or path in oids:
+                yield target, spec
 
 
 def page_path(registry: Registry, target: str, kernel: str, suffix: str) -> str:

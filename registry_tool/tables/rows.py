@@ -22,7 +22,7 @@ from registry_tool.tables.document import TableError
 
 ANY_TIER = "any"
 ONLY_METHOD = "default"
-_GOOD = ("✅", "✔", "✓", "☑")
+_GOOD = ("✅", "✔", "✓", "☑", "🟢")
 
 SortKey = tuple[int | float | str, ...]
 
@@ -32,7 +32,8 @@ class Facts(Struct, frozen=True, array_like=True):
 
     ``status`` is the text of the status column, and ``failed`` says that a run disproved the row.
     An ``imported`` row stands on what a page claimed, ``claim`` is the mark that it had there, and
-    ``doubted`` says that no page called it good. ``inherited`` names the fields that nobody
+    ``doubted`` says that no page called it good, ``contested`` that some page did and another did
+    not. ``inherited`` names the fields that nobody
     measured for this row, ``caveats`` what its provenance holds against it since its import.
     """
 
@@ -48,6 +49,7 @@ class Facts(Struct, frozen=True, array_like=True):
     imported: bool
     claim: str | None
     doubted: bool
+    contested: bool
     waived: bool
     failed: bool
     inherited: tuple[str, ...]
@@ -170,7 +172,8 @@ def _facts(spec: KernelSpec, target_kind: str, record: Record) -> Facts:
         status=columns.CELLS["status"](record, spec, target_kind, None),
         imported=record.verdict.kind == "imported",
         claim=marks.split()[0] if marks else None,
-        doubted=bool(marks) and not any(mark in marks for mark in _GOOD),
+        doubted=bool(marks) and not is_good(marks),
+        contested=is_good(marks) and not all(map(is_good, marks.split("; "))),
         waived=bool(record.waivers),
         failed=record.verdict.status not in ("pass", "unverified"),
         inherited=tuple(
@@ -180,6 +183,33 @@ def _facts(spec: KernelSpec, target_kind: str, record: Record) -> Facts:
         ),
         caveats=tuple(registry_lookup.import_caveats(said)),
     )
+
+
+def is_good(marks: str) -> bool:
+    """Whether one of some status glyphs calls a row good."""
+    return any(mark in marks for mark in _GOOD)
+
+
+def marks(spec: KernelSpec, row: Row) -> dict[str, Any]:
+    """What says of an imported row that it is one, and what is known against it; else nothing."""
+    if not row.facts.imported:
+        return {}
+    return registry_lookup.imported_marks(
+        row.notes,
+        row.variant,
+        row.tier,
+        list(spec.variants),
+        speed=row.throughput,
+        accuracy=row.facts.mean_rel_L1,
+        at_import=row.facts.caveats,
+        waived=row.facts.waived,
+        failed=row.facts.failed,
+    )
+
+
+def caveats(spec: KernelSpec, row: Row) -> list[str]:
+    """The keys of `registry_lookup.CAVEATS` that hold for an imported row; none for others."""
+    return list(marks(spec, row).get("caveats", ()))
 
 
 def _shape_only(record: Record) -> expressions.Names:

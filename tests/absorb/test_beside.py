@@ -26,6 +26,14 @@ READER = Reader({})
         ("coverage", "coverage (N=3)", {"coverage": "coverage (N=3)"}, (), True),
         ("coverage", "Toy-1B head", {"coverage": None}, (), False),
         ("Toy-1B + Big-2B head", "Toy-1B + Big-2B head", {}, (), False),
+        # A model that joins another one takes its remark from nobody.
+        (
+            "Toy-1B head (part)",
+            "Toy-1B + Big-2B head (part)",
+            {},
+            ("Big-2B head (part)",),
+            False,
+        ),
     ],
 )
 def test_remarks_are_followed_and_call_sites_are_not_theirs(

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from registry_tool.absorb import human
+from registry_tool.absorb.credits import Names
 from registry_tool.absorb.identity import UnclearError
+from registry_tool.adoption.uses import Reader
 from registry_tool.planning.search import COMPUTED
+from registry_tool.records import catalog
 from registry_tool.records.record import Use
 from registry_tool.tables.cells import escape, row
 from registry_tool.tables.read import read_tables
@@ -37,6 +42,15 @@ def is_new(text: str) -> bool:
     return text == text.strip() and bool(text) and text not in ("—", "-", "–")
 
 
+def is_one(text: str) -> bool:
+    """Whether nothing in a call site could join it to another one."""
+    return not re.search("[-+/&,;]", text)
+
+
+def names(*models: str) -> Names:
+    return Names(models, Reader(catalog.built_in()))
+
+
 @given(st.lists(TEXT, unique=True, max_size=4))
 def test_notes_that_a_row_holds_are_read_back_as_they_are(notes: list[str]) -> None:
     assert human.read_notes(as_read("\n".join(notes)), notes) == notes
@@ -54,24 +68,27 @@ def test_new_notes_are_read_from_what_the_cell_shows(old: list[str], new: list[s
 @given(st.lists(st.builds(Use, model=TEXT, site=TEXT), unique=True, max_size=4))
 def test_uses_that_a_row_holds_are_read_back_as_they_are(uses: list[Use]) -> None:
     text = as_read("\n".join(f"{use.model} {use.site}" for use in uses))
-    assert human.read_uses(text, uses, []) == uses
+    assert human.read_uses(text, uses, names()) == uses
 
 
-@given(st.builds(Use, model=WORD, site=TEXT.filter(is_new)), st.booleans())
+@given(
+    st.builds(Use, model=WORD.filter(is_one), site=TEXT.filter(is_new).filter(is_one)),
+    st.booleans(),
+)
 def test_a_new_use_is_model_and_site(use: Use, known: bool) -> None:
     text = as_read(f"{use.model} {use.site}")
     models = [use.model] if known else []
-    assert human.read_uses(text, [], models) == [use]
+    assert human.read_uses(text, [], names(*models)) == [use]
 
 
 def test_the_name_of_a_known_model_may_have_spaces() -> None:
-    uses = human.read_uses("My Model 2 prefill Q", [], ["My", "My Model 2"])
+    uses = human.read_uses("My Model 2 prefill Q", [], names("My", "My Model 2"))
     assert uses == [Use(model="My Model 2", site="prefill Q")]
 
 
 def test_a_line_without_a_call_site_is_unclear() -> None:
     with pytest.raises(UnclearError, match="MODEL SITE"):
-        human.read_uses("Llama", [], ["Llama"])
+        human.read_uses("Llama", [], names("Llama"))
 
 
 @pytest.mark.parametrize("text", ["", "—", "-"])

@@ -251,3 +251,46 @@ def test_a_refused_wording_names_what_to_type(world: World) -> None:
     assert done.returncode == 1, done.stdout
     assert "registry-tool use npu2/RMSNorm_bf16/2048x64 MODEL SITE" in done.stdout
     assert "registry-tool note npu2/RMSNorm_bf16/2048x64 'used by: other'" in done.stdout
+
+
+BOTH = "Toy-1B + Big-2B prefill RMSNorm"
+PREFILL = ["Toy-1B prefill RMSNorm", "Big-2B prefill RMSNorm"]
+
+
+@pytest.mark.parametrize(
+    ("after", "wanted"),
+    [
+        ("Toy-1B + Big-2B + New-3B prefill RMSNorm", [*PREFILL, "New-3B prefill RMSNorm"]),
+        ("Big-2B prefill RMSNorm", PREFILL[1:]),
+        ("Toy-1B + New-3B prefill RMSNorm", [PREFILL[0], "New-3B prefill RMSNorm"]),
+        (f"{BOTH} + Foo decode norm", [*PREFILL, "Foo decode norm"]),
+    ],
+)
+def test_a_cell_of_several_names_credits_each_of_them(
+    world: World, after: str, wanted: list[str]
+) -> None:
+    change(world, PAGE, f"| {BOTH} |", f"| {after} |")
+    world.ok("absorb")
+    assert sorted(uses(world, "RMSNorm_bf16/2048x2048")) == sorted(wanted)
+    assert f"| {after} |" in (world.registry / PAGE).read_text()
+    world.ok("render", "--check")
+    world.ok("check")
+
+
+def test_a_name_without_a_call_site_is_refused_and_nothing_is_written(world: World) -> None:
+    change(world, PAGE, f"| {BOTH} |", "| Toy-1B + Big-2B |")
+    before = world.git("status", "--porcelain")
+    done = world.tool("absorb")
+    assert done.returncode == 1
+    assert "names no call site" in done.stdout
+    assert world.git("status", "--porcelain") == before
+
+
+def test_what_changed_on_a_page_alone_passes_the_check(world: World) -> None:
+    change(world, PAGE, "| coverage (N=32) |", "| coverage only (N=32) |")
+    world.ok("absorb")
+    change(world, PAGE, "prefill RMSNorm (emb=1024)", "prefill  RMSNorm (emb=1024)")
+    world.ok("absorb")
+    world.ok("render", "--check")
+    world.ok("check")
+    assert world.tool("absorb").stdout == "nothing was edited by hand\n"

@@ -12,7 +12,9 @@ from typing import Any
 
 import pytest
 
+from registry_tool.export import jsonl, tuned
 from registry_tool.records import catalog, expressions, kernel
+from registry_tool.store import registry, snapshot
 from tests.acceptance.world import World
 from tests.standin import bench as benches
 from tests.standin.bench import Bench
@@ -121,6 +123,53 @@ def test_the_page_shows_the_measured_speed(all_rows: Bench) -> None:
     page = (all_rows.world.registry / "details" / f"{GEMM.kernel}.md").read_text()
     assert "256×1024×256" in page
     assert f"{record['performance']['gflops']:.0f}" in page.replace(",", "").replace(" ", "")
+
+
+def test_exports_hold_what_was_measured_and_call_nothing_of_it_emulated(
+    all_rows: Bench, tmp_path: Path
+) -> None:
+    world = all_rows.world
+    done = world.tool("export", "--form", "moe", "--out", str(tmp_path / "moe"))
+    assert done.returncode == 0, done.stderr
+    files = {str(p.relative_to(tmp_path / "moe")): p for p in (tmp_path / "moe").rglob("*.json")}
+    names = {name: tuned.load_tuned(path.read_bytes()) for name, path in files.items()}
+    assert {name.partition("/")[0] for name in names} == {
+        "GEMM_bf16_in_bf16_out",
+        "GEMM_bf16_in_fp32_out",
+    }
+    entry = names["GEMM_bf16_in_bf16_out/N=256,K=1024,device_name=npu2,dtype=bf16.json"][256]
+    assert entry == {
+        "BLOCK_SIZE_M": 32,
+        "BLOCK_SIZE_N": 64,
+        "BLOCK_SIZE_K": 32,
+        "variant": GEMM.variant,
+        **one(all_rows, GEMM)[0]["tile"],
+        **dict(zip(("herd_m", "herd_n"), GEMM.herd, strict=True)),
+    }
+    assert "left out: GEMV_bf16" in done.stderr
+    world.ok("export", "--form", "jsonl", "--out", str(tmp_path / "lines"))
+    held = registry.load(snapshot.of_worktree(world.registry)).records
+    data = (tmp_path / "lines" / "npu2.jsonl").read_bytes()
+    assert jsonl.load_jsonl(data) == held
+    assert b"emulated" not in data
+    text = world.ok("export", "--form", "csv", "--kernel", GEMM.kernel)
+    assert f",{one(all_rows, GEMM)[0]['performance']['gflops']}," in text
+
+
+def test_a_measured_row_whose_verdict_was_touched_is_not_exported_as_tuned(
+    all_rows: Bench, tmp_path: Path
+) -> None:
+    record, _ = one(all_rows, GEMM)
+    path = all_rows.world.registry / record["verdict"]["artifact"]
+    whole = path.read_bytes()
+    try:
+        path.write_bytes(whole.replace(b'"status": "pass"', b'"status":  "pass"'))
+        words = ("export", "--form", "moe", "--kernel", GEMM.kernel, "--out", str(tmp_path))
+        done = all_rows.world.tool(*words)
+        assert done.returncode == 2
+        assert "no such row has a passing verdict of its own" in done.stderr
+    finally:
+        path.write_bytes(whole)
 
 
 def test_what_was_measured_is_not_run_again(all_rows: Bench) -> None:

@@ -7,8 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from registry_tool.adoption import columns
+from registry_tool.adoption.columns import Words
 from registry_tool.adoption.model import Adoption, Claim, Quantity
 from registry_tool.errors import InputError
+from registry_tool.records import catalog
 from tests.adoption.small import ADD, ATTENTION, FILES, GEMM, GEMV, INDEX, edited, line_of, read
 
 GEMM_KERNEL = "GEMM_bf16_in_bf16_out"
@@ -338,8 +341,8 @@ REFUSED: dict[str, tuple[dict[str, str | bytes | None], str, int, str]] = {
     "a page cut off before its table": (
         {GEMV: FILES[GEMV][: FILES[GEMV].index("| (M, K)")]},
         GEMV,
-        4,
-        "no table of tested shapes",
+        line_of(GEMV, "## Tested shapes"),
+        "a heading and nothing under it",
     ),
     "a page cut off in a header": (
         {GEMV: FILES[GEMV][: FILES[GEMV].index("| 1024×1024")].rstrip()},
@@ -431,3 +434,79 @@ def test_what_cannot_be_read_for_certain_is_refused(case: str, tmp_path: Path) -
 def test_a_folder_that_is_no_registry_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=INDEX):
         read(tmp_path, {INDEX: None})
+
+
+def test_all_unknown_columns_are_named_at_once(tmp_path: Path) -> None:
+    changes = {
+        **edited(GEMV, "| rel_err max | abs_err max |", "| spice | abs_err max |"),
+        ADD: FILES[ADD]
+        .replace("| (as 2-D) |", "| colour |")
+        .replace("| abs_err max |", "| salt |"),
+    }
+    with pytest.raises(InputError) as caught:
+        read(tmp_path, changes)
+    said = str(caught.value)
+    for file, title, old in (
+        (GEMV, "spice", "latency"),
+        (ADD, "colour", "latency"),
+        (ADD, "salt", "latency"),
+    ):
+        assert f"{tmp_path / file}:{line_of(file, old)}: '{title}'" in said
+    assert "--column 'colour'=notes --column 'salt'=notes --column 'spice'=notes" in said
+
+
+@pytest.mark.parametrize(
+    ("short", "meant"),
+    [
+        ("BW", "gbps"),
+        ("L1", "mean_rel_L1"),
+        ("rel L1", "mean_rel_L1"),
+        ("lat", "latency_us"),
+        ("lat.", "latency_us"),
+        ("runtime", "latency_us"),
+        ("perf", "gbps"),
+        ("GF/s", "gflops"),
+        ("max abs err", "max_abs"),
+        ("max. rel.", "max_rel"),
+        ("used", "used_by"),
+        ("ok?", "status"),
+    ],
+)
+def test_short_headings_are_known(short: str, meant: str) -> None:
+    (column,) = columns.read([short], Words(catalog.built_in()["RMSNorm_bf16"]))
+    assert column.role == meant
+
+
+def test_a_page_cut_between_rows_is_shown_by_the_json(tmp_path: Path) -> None:
+    page = FILES[GEMM]
+    cut = page[: page.index("| 1024×2048×512 | 64/256")]
+    cut = "\n".join(line for line in cut.split("\n"))
+    with pytest.raises(InputError, match="may be truncated") as caught:
+        read(tmp_path, {GEMM: cut})
+    assert caught.value.path == tmp_path / GEMM
+    assert caught.value.line == cut.count("\n")
+    assert f"echo >> {tmp_path / GEMM}" in str(caught.value.fix)
+    # An empty line behind the table says that it is whole.
+    read(tmp_path / "whole", {GEMM: cut + "\n"})
+
+
+def test_a_page_that_ends_with_its_table_and_misses_nothing_is_read(tmp_path: Path) -> None:
+    assert FILES[GEMV].endswith("|\n")
+    read(tmp_path)
+
+
+def test_a_file_that_cannot_be_read_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = Path.read_bytes
+
+    def refuse(path: Path) -> bytes:
+        if path.name == "GEMV_bf16.md":
+            raise PermissionError(13, "Permission denied", str(path))
+        return real(path)
+
+    monkeypatch.setattr(Path, "read_bytes", refuse)
+    with pytest.raises(InputError, match="Permission denied") as caught:
+        read(tmp_path)
+    assert caught.value.path == tmp_path / GEMV
+    assert "chmod" in str(caught.value.fix)

@@ -13,7 +13,7 @@ from registry_tool.adoption import read
 from registry_tool.adoption.prose import Contradiction, Reading, propose
 from registry_tool.adoption.prose_text import sentences
 from registry_tool.records import catalog
-from registry_tool.records.record import Record
+from registry_tool.records.record import Record, Use
 from registry_tool.tables import inline, selector
 from tests.shared_data import shared
 from tests.tables.samples import record
@@ -283,3 +283,91 @@ def test_upstream_proposals_stand_where_they_say(upstream: Reading) -> None:
     for one in upstream.proposals:
         data = (root / one.place.file).read_bytes()
         assert data[one.place.start : one.place.stop].decode() == one.place.text
+
+
+F32 = SPECS["GEMM_bf16_in_fp32_out"]
+F32_PAGE = f"details/{F32.kernel}.md"
+
+
+def used(made: Record, *uses: str) -> Record:
+    return replace(made, used_by=[Use(model="Toy-1B", site=one) for one in uses])
+
+
+CLAIM_ROWS = [
+    *ROWS,
+    record(F32, (2048, 2048, 2048), "external", 8500.0, mean_rel_L1=9.3e-3),
+    record(F32, (2048, 2048, 2048), "direct", 5500.0, mean_rel_L1=9.3e-3),
+    record(F32, (512, 512, 512), "external", 1790.0, mean_rel_L1=9.3e-3),
+    record(F32, (512, 512, 512), "direct", 1540.0, mean_rel_L1=9.3e-3),
+    used(gemv(4096, 1024, 20.0, 3.0e-7, 1.0, 400.0), "decode Q proj"),
+    used(gemv(1024, 1024, 14.0, 0.0, 0.0, 150.0), "decode K/V proj"),
+]
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "kind", "figure", "says"),
+    [
+        (F32_PAGE, "external is ~1.5–1.7× faster than direct.", "ratio", "1.5–1.7", "1 of 2"),
+        (F32_PAGE, "The cast costs ~7% (fused 8898 vs external-f32 9797).", "ratio", "7", "9.2"),
+        (
+            F32_PAGE,
+            "external: 2048×2048×2048 and 512×512×512 run within 5% of each other.",
+            "ratio",
+            "5",
+            "apart",
+        ),
+        (ADD_PAGE, "It is the lowest in the registry.", "rank", "lowest", "GEMV_bf16"),
+        (ADD_PAGE, "This is the cleanest kernel.", "rank", "cleanest", "GEMV_bf16"),
+        (
+            GEMM_PAGE,
+            "It is the second-cleanest in the registry.",
+            "rank",
+            "second-cleanest",
+            "EltwiseAdd",
+        ),
+        (
+            GEMV_PAGE,
+            "Toy-1B: decode projections bit-identical (0.0) to the f32 ref.",
+            "exact",
+            "0.0",
+            "4096×1024",
+        ),
+        (GEMV_PAGE, "Measured `mean_rel_L1` is `0`–`2.7e-8`.", "range", "0`–`2.7e-8", "of 6"),
+        (
+            GEMM_PAGE,
+            "Accuracy (`mean_rel_L1 ≈ 9.7e-3`) is set by the datapath, not the shape.",
+            "every",
+            "9.7e-3",
+            "1 of 4",
+        ),
+        (GEMM_PAGE, "The four 2048-row entries are of a model.", "count", "four", "have 1"),
+    ],
+)
+def test_a_claim_that_rows_contradict_is_found(
+    path: str, text: str, kind: str, figure: str, says: str
+) -> None:
+    (one,) = found(path, text, CLAIM_ROWS).contradictions
+    assert (one.kind, one.place.text) == (kind, figure)
+    assert says in one.message
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        (F32_PAGE, "external is ~1.5–1.7× faster on large shapes."),
+        (F32_PAGE, "external is 1.1–1.6× faster than direct."),
+        (F32_PAGE, "`tile_n=128` is 9× faster than 64, with external code."),
+        (F32_PAGE, "The cast costs ~9% (fused 8898 vs external-f32 9797)."),
+        (F32_PAGE, "It has 50% margin (rtol 8898 vs 9797)."),
+        (ADD_PAGE, "It has the highest bandwidth in the registry."),
+        (ADD_PAGE, "It is among the cleanest in the registry."),
+        (ADD_PAGE, "It is the second-cleanest in the registry."),
+        (GEMV_PAGE, "It is the lowest in the registry."),
+        (GEMV_PAGE, "Toy-1B: decode K/V projections bit-identical (0.0) to the f32 ref."),
+        (GEMV_PAGE, "Toy-1B: decode projections bit-identical (0.0) or ≤3.1e-7 to the f32 ref."),
+        (GEMV_PAGE, "Several shapes are bit-identical to the f32 ref."),
+        (GEMM_PAGE, "All of it holds for the 1 2048-row entries."),
+    ],
+)
+def test_a_claim_that_rows_bear_out_is_left_alone(path: str, text: str) -> None:
+    assert found(path, text, CLAIM_ROWS).contradictions == ()

@@ -474,8 +474,9 @@ def test_a_speed_on_an_emulated_target_is_refused(good: Example, row: Row) -> No
     assert "KR107" in good.rules()
 
 
-def test_an_imported_pass_is_refused_on_hardware(good: Example) -> None:
-    mine = make_row(catalog.built_in()[GEMM], SMALL, "drain", "npu2")
+@pytest.mark.parametrize("target", ["npu2", "npu2-emu"])
+def test_an_imported_pass_is_refused_on_every_target(good: Example, target: str) -> None:
+    mine = make_row(catalog.built_in()[GEMM], SMALL, "drain", target)
     put(good, sealed(dataclasses.replace(mine, verdict=replace(mine.verdict, kind="imported"))))
     assert "KR107" in good.rules()
 

@@ -142,6 +142,34 @@ def test_a_line_of_a_kernel_shows_its_fastest_row() -> None:
     ]
 
 
+BEST = {
+    "of": {"shape": "512×512×512", "variant": "drain"},
+    "text": "**{speed:.0f} GFLOP/s** (small, {shape}, stock herd)",
+}
+
+
+def test_of_rows_that_are_equally_fast_a_line_keeps_the_one_that_its_words_are_about() -> None:
+    one = table(
+        column("Best", "{speed:.0f} ({setting})"),
+        lines_of="kernel",
+        kernel=None,
+        lines=[line(GEMM.kernel, Best=CellLayout(**BEST))],  # type: ignore[arg-type]
+    )
+    [small] = [r for r in gemm_records() if r.shape["M"] == 512 and r.variant == "drain"]
+    assert small.performance is not None
+    tied = msgspec.structs.replace(small.performance, gflops=9592.0)
+    found = cells(one, changed(f"{SMALL}+drain", performance=tied))
+    assert found == [["**9592 GFLOP/s** (small, 512×512×512, stock herd)"]]
+    # A little slower is no tie: the words were true of a row that is not the best.
+    slower = msgspec.structs.replace(small.performance, gflops=9591.9)
+    found = cells(one, changed(f"{SMALL}+drain", performance=slower))
+    assert found == [["9592 (direct, 2048×8192×2048, herd 8×4)"]]
+    # Nor is one that a run disproved.
+    failed = msgspec.structs.replace(small.verdict, status="fail")
+    found = cells(one, changed(f"{SMALL}+drain", performance=tied, verdict=failed))
+    assert found == [["9592 (direct, 2048×8192×2048, herd 8×4)"]]
+
+
 # --- cells -----------------------------------------------------------------------------------
 
 
@@ -189,9 +217,47 @@ def imported(**fields: Any) -> list[Record]:
 
 def test_an_imported_row_has_the_mark_that_its_page_gave_it() -> None:
     one = table(STATUS, lines=[line(f"{SMALL}+drain")], new_lines=False)
-    assert cells(one, imported(provenance={"status": "✅ a.md:3; ⚠️ b.md:4"})) == [["✅"]]
+    assert cells(one, imported(provenance={"status": "✅ a.md:3, b.md:4"})) == [["✅"]]
     assert cells(one, imported(provenance={"status": "⚠️ b.md:4"})) == [["⚠️"]]
     assert cells(one, imported()) == [["⚠️ unverified imported"]]
+
+
+@pytest.mark.parametrize(
+    ("fields", "shown"),
+    [
+        ({"provenance": {"status": "✅ a.md:3", "caveats": "failing"}}, ": failing"),
+        ({"provenance": {"status": "✅ a.md:3"}, "notes": ["the gate fails here"]}, ": failing"),
+        ({"provenance": {"status": "✅ a.md:3"}, "performance": None}, ": untimed"),
+        ({"provenance": {"status": "✅ a.md:3; ⚠️ b.md:4"}}, ""),
+        ({"provenance": {"status": "⚠️ b.md:4; ✅ a.md:3"}}, None),
+    ],
+)
+def test_a_mark_of_another_page_is_no_pass_where_something_is_known_against_the_row(
+    fields: dict[str, Any], shown: str | None
+) -> None:
+    one = table(STATUS, lines=[line(f"{SMALL}+drain")], new_lines=False)
+    wanted = "⚠️" if shown is None else f"⚠️ unverified imported{shown}"
+    assert cells(one, imported(**fields)) == [[wanted]]
+    # What the page itself wrote in this cell stays.
+    own = CellLayout(text="{status:✅} sic")
+    one = table(STATUS, lines=[line(f"{SMALL}+drain", Status=own)], new_lines=False)
+    assert cells(one, imported(**fields)) == [["✅ sic"]]
+
+
+def test_a_line_of_a_shape_says_which_of_its_other_rows_fails() -> None:
+    [known] = [r for r in gemm_records() if r.shape["M"] == 512 and r.variant == "drain"]
+    link = msgspec.structs.replace(known.verdict, status="unverified", kind="imported")
+    good = {"status": "✅ a.md:3"}
+    notes = {"fused-cast": {**good, "caveats": "failing"}, "drain": good}
+    records = [
+        msgspec.structs.replace(one, verdict=link, provenance=notes[one.variant or ""])
+        for one in gemm_records()
+        if one.shape["M"] == 512
+    ]
+    [[shown]] = cells(table(column("Status", "{status}"), lines_of="shape"), records)
+    assert shown == "⚠️ unverified imported: fused-cast failing"
+    [[shown]] = cells(table(column("Status", "{drain.status}"), lines_of="shape"), records)
+    assert shown == "✅"
 
 
 def test_a_table_may_give_an_imported_row_another_mark_and_no_other_row() -> None:
@@ -389,7 +455,10 @@ def test_a_page_whose_layout_is_gone_is_one_of_the_spec_again(
     root: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (root / FILE).unlink()
-    assert findings(root, capsys) == [("KR301", PAGE)]
+    # Without any layout, every other kernel is to have a page too.
+    found = findings(root, capsys)
+    assert [one for one in found if "GEMM_bf16_in_bf16_out" in one[1]] == [("KR301", PAGE)]
+    assert {rule for rule, _ in found} == {"KR301"}
 
 
 def test_a_hand_edit_in_a_region_is_found(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -559,6 +628,36 @@ def test_a_wording_with_the_figures_that_it_names_is_used(
     )
     assert main(["render", "--registry", str(root), "--quiet"]) == 0
     assert findings(root, capsys) == []
+
+
+def test_a_dagger_stands_only_where_the_page_explains_it(
+    root: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told = {"performance": "inherited from another row"}
+    for name, one in by_id(changed(f"{SMALL}+drain", provenance=told)).items():
+        (root / name.record_path).write_bytes(canonical.encode(one))
+    assert main(["render", "--registry", str(root), "--quiet"]) == 0
+    text = (root / PAGE).read_text("utf-8")
+    assert "| 1703 (inherited) |" in text
+    (root / PAGE).write_text(text + "\n> † of another row\n", "utf-8")
+    assert ("KR301", PAGE) in findings(root, capsys)
+    assert main(["render", "--registry", str(root), "--quiet"]) == 0
+    assert "| 1703† |" in (root / PAGE).read_text("utf-8")
+    assert findings(root, capsys) == []
+    assert main(["absorb", "--registry", str(root)]) == 0
+
+
+def test_an_adopted_registry_gets_no_page_of_a_kernel_that_it_does_not_speak_of(
+    root: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    silent = root / "details/FFN_SwiGLU_bf16.md"
+    assert main(["render", "--registry", str(root), "--quiet"]) == 0
+    assert not silent.exists()
+    assert not silent.with_suffix(".json").exists()
+    assert findings(root, capsys) == []
+    (root / FILE).unlink()
+    assert main(["render", "--registry", str(root), "--force", "--quiet"]) == 0
+    assert silent.exists()
 
 
 def test_the_index_may_have_columns_of_its_own(

@@ -25,7 +25,7 @@ _FIELDS: Mapping[Field, str] = {
 
 _PASSES = "✅"
 # Two runs of one configuration may differ by this much.
-_NOISE = 0.02
+SWEEP_NOISE = 0.02
 
 
 def find(adoption: Adoption, specs: Mapping[str, KernelSpec]) -> Iterator[Finding]:
@@ -117,7 +117,8 @@ def _sweeps(row: Row, specs: Mapping[str, KernelSpec]) -> Iterator[Finding]:
         found = ", ".join(shown(figure) for figure, _, _ in differing)
         expected = ", ".join(shown(value) for _, _, value in differing)
         far = any(
-            abs(figure.value - value.value) > _NOISE * value.value for figure, _, value in differing
+            abs(figure.value - value.value) > SWEEP_NOISE * value.value
+            for figure, _, value in differing
         )
         yield Finding(
             kind="cells-disagree",

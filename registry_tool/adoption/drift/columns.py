@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from registry_tool.adoption.cells import is_nothing
+from registry_tool.adoption.cells import is_nothing, says_no_result
 from registry_tool.adoption.drift.figures import shown
 from registry_tool.adoption.drift.finding import Finding, Side
 from registry_tool.adoption.drift.naming import figure_side, row_name, side
@@ -100,6 +100,8 @@ def _words(adoption: Adoption, row: Row, specs: Mapping[str, KernelSpec]) -> Ite
         for title in _metric_columns(adoption.tables[claim.table], row, metric):
             text = claim.cells.get(title, "")
             if not _LETTER.search(text) or is_nothing(text):
+                continue
+            if says_no_result(text):
                 continue
             if _NUMBER_FIRST.match(text) or _DASH_FIRST.match(text):
                 continue

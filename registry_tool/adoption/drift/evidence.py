@@ -131,8 +131,11 @@ def _exists(path: Path) -> bool:
 
 def _finding(path: str, named: list[_Named], tree: _Tree) -> Finding:
     inside = any(one.is_link for one in named) or "kernel_registry/" in path
-    confidence: Confidence = "high" if inside or tree.is_checkout else "medium"
+    known = inside or tree.is_checkout
+    # A copy of the folder alone says nothing of what lies around it where it was written.
+    confidence: Confidence = "high" if known else "low"
     looked = "anywhere in this checkout" if tree.is_checkout else "in this folder"
+    copied = "" if known else "; the folder may be a copy, and the file exist elsewhere"
     what = "linked" if named[0].is_link else "named as evidence"
     return Finding(
         kind="evidence-missing",
@@ -141,5 +144,5 @@ def _finding(path: str, named: list[_Named], tree: _Tree) -> Finding:
         found=path,
         expected="a file that exists",
         confidence=confidence,
-        message=f"{path} is {what} and is not {looked}",
+        message=f"{path} is {what} and is not {looked}{copied}",
     )

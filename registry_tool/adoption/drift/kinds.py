@@ -11,6 +11,9 @@ KINDS: Mapping[str, str] = {
     "bold-not-best": (
         "A figure is bold although another of its column, or another method of its row, is better."
     ),
+    "sweep-best-beaten": (
+        "A line of a sweep is called its best although another line that passes is better."
+    ),
     "page-missing": "A page is not in a list of the pages.",
     "section-missing": "The index lists no row of a kernel whose details page has tested shapes.",
     "row-counts": "The places that list a kernel's shapes do not list the same number of them.",
@@ -26,6 +29,11 @@ KINDS: Mapping[str, str] = {
     "verdict-failing": "A row is marked as passing while a note says that its gate did not pass.",
     "verdict-max-abs-only": "A place judges a row by max_abs alone, with no mean_rel_L1.",
     "verdict-not-measured": "A row is marked as passing while something of it was never measured.",
+    "measured-elsewhere": (
+        "A cell says that there is no figure (hung, not measured), and another place has one."
+    ),
+    "worst-exceeded": "A figure that is called the worst one is exceeded by a row.",
+    "ratio-contradicted": "A speedup does not follow from the figures beside it.",
     "evidence-missing": "A file is named as evidence and does not exist.",
     "best-missing": "A JSON entry with methods names none of them as the best.",
     "best-unknown": "`best` names a method that the entry does not have.",

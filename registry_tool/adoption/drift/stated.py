@@ -8,18 +8,25 @@ herd_n=4", and "fused-cast at tile_k_l2>=128 fails" on a row of that shape.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
 from functools import partial
 
 from registry_tool.adoption.cells import name_of
 from registry_tool.adoption.columns import Words
 from registry_tool.adoption.drift.figures import interval, meet
-from registry_tool.adoption.drift.finding import Confidence, Finding, Side, sides
-from registry_tool.adoption.drift.naming import row_name
+from registry_tool.adoption.drift.finding import Finding
 from registry_tool.adoption.drift.notes import named_variants, note_place, words
 from registry_tool.adoption.drift.prose import Sentence, texts
-from registry_tool.adoption.model import Adoption, Claim, Row
+from registry_tool.adoption.drift.rulebook import (
+    Rules,
+    differs,
+    equals,
+    findings,
+    hold_against,
+    holds,
+    rule_of,
+)
+from registry_tool.adoption.model import Adoption, Row
 from registry_tool.records.kernel import shape_text
 from registry_tool.records.spec import KernelSpec
 
@@ -48,30 +55,11 @@ _FAILS = re.compile(
     re.I,
 )
 _SIZES = re.compile(r"\d+×\d+")
-_SIGNED: Mapping[str, Callable[[int, int], bool]] = {
-    "=": lambda size, value: size == value,
-    ">": lambda size, value: size > value,
-    ">=": lambda size, value: size >= value,
-    "≥": lambda size, value: size >= value,
-}
-_SHOWN = 4
-
-
-@dataclass
-class _Rule:
-    """A rule as stated, in one place or several, and the claims that contradict it."""
-
-    kernel: str
-    text: str
-    expected: str
-    confidence: Confidence
-    stated: list[str] = field(default_factory=list)
-    against: list[tuple[Row, Claim, str]] = field(default_factory=list)
 
 
 def find(adoption: Adoption, specs: Mapping[str, KernelSpec]) -> Iterator[Finding]:
     """Every stated rule with rows against it; one finding a rule, however often it is stated."""
-    rules: dict[tuple[object, ...], _Rule] = {}
+    rules: Rules = {}
     for page in texts(adoption):
         for sentence in page.sentences():
             if sentence.kernel is not None:
@@ -79,16 +67,11 @@ def find(adoption: Adoption, specs: Mapping[str, KernelSpec]) -> Iterator[Findin
     _headings(adoption, specs, rules)
     for row in adoption.rows:
         _failures(adoption, row, specs, rules)
-    for rule in rules.values():
-        if rule.against:
-            yield _finding(rule, specs)
-
-
-_Rules = dict[tuple[object, ...], _Rule]
+    yield from findings(rules, specs)
 
 
 def _read(
-    sentence: Sentence, adoption: Adoption, specs: Mapping[str, KernelSpec], rules: _Rules
+    sentence: Sentence, adoption: Adoption, specs: Mapping[str, KernelSpec], rules: Rules
 ) -> None:
     assert sentence.kernel is not None
     spec = specs[sentence.kernel]
@@ -115,7 +98,7 @@ def _setting(
     ends: tuple[str, str],
     spec: KernelSpec,
     rows: list[Row],
-    rules: _Rules,
+    rules: Rules,
 ) -> None:
     measured = name_of(name)
     if measured is not None:
@@ -125,10 +108,10 @@ def _setting(
     if known is None or not ends[0].isdigit():
         return
     text = f"{known[1]}={ends[0]}"
-    rule = _rule(rules, (spec.kernel, text), spec, f"{text} for every shape", text, "high")
+    rule = rule_of(rules, (spec.kernel, text), spec, f"{text} for every shape", text, "high")
     rule.stated.append(where)
     for row in rows:
-        _against(rule, row, known, partial(_differs, int(ends[0])), spec)
+        hold_against(rule, row, known, partial(differs, int(ends[0])), spec)
 
 
 def _field(
@@ -137,14 +120,14 @@ def _field(
     ends: tuple[str, str],
     spec: KernelSpec,
     rows: list[Row],
-    rules: _Rules,
+    rules: Rules,
 ) -> None:
     """A figure said to hold for all rows: those whose own figure cannot be it."""
     bound = ends[0] == "0" != ends[1]
     low = float(ends[0]) - (0 if bound else _half(ends[0]))
     high = float(ends[1]) + _half(ends[1])
     text = f"{name} ≤ {ends[1]}" if bound else f"{name} = {'–'.join(dict.fromkeys(ends))}"
-    rule = _rule(rules, (spec.kernel, text), spec, f"{text} for every shape", text, "high")
+    rule = rule_of(rules, (spec.kernel, text), spec, f"{text} for every shape", text, "high")
     rule.stated.append(where)
     for row in rows:
         for claim, figure in row.quantities(name):
@@ -161,7 +144,7 @@ def _half(written: str) -> float:
 
 
 def _forced(
-    where: str, match: re.Match[str], spec: KernelSpec, rows: list[Row], rules: _Rules
+    where: str, match: re.Match[str], spec: KernelSpec, rows: list[Row], rules: Rules
 ) -> None:
     known = Words(spec).resolve(match["name"])
     if known is None or match["dim"] not in spec.dims or _SIZES.search(match["between"]):
@@ -170,14 +153,14 @@ def _forced(
     forces = match["verb"].lower() == "forces"
     text = f"{match['dim']}={size} {match['verb'].lower()} {known[1]}={value}"
     expected = f"{known[1]}={value}" if forces else f"not {known[1]}={value}"
-    rule = _rule(rules, (spec.kernel, text), spec, text, expected, "high")
+    rule = rule_of(rules, (spec.kernel, text), spec, text, expected, "high")
     rule.stated.append(where)
     for row in rows:
         if row.shape[match["dim"]] == size:
-            _against(rule, row, known, partial(_differs if forces else _is, value), spec)
+            hold_against(rule, row, known, partial(differs if forces else equals, value), spec)
 
 
-def _headings(adoption: Adoption, specs: Mapping[str, KernelSpec], rules: _Rules) -> None:
+def _headings(adoption: Adoption, specs: Mapping[str, KernelSpec], rules: Rules) -> None:
     """A setting in parentheses in the heading over a table of rows."""
     for index, table in enumerate(adoption.tables):
         if table.kind != "shapes" or table.kernel is None:
@@ -189,7 +172,7 @@ def _headings(adoption: Adoption, specs: Mapping[str, KernelSpec], rules: _Rules
                 continue
             value = int(match["value"])
             text = f"{known[1]}={value}"
-            rule = _rule(
+            rule = rule_of(
                 rules,
                 (spec.kernel, index, text),
                 spec,
@@ -200,10 +183,10 @@ def _headings(adoption: Adoption, specs: Mapping[str, KernelSpec], rules: _Rules
             rule.stated.append(f"{table.file}:{table.heading_line}")
             for row in adoption.rows:
                 if any(claim.table == index for claim in row.claims):
-                    _against(rule, row, known, partial(_differs, value), spec, index)
+                    hold_against(rule, row, known, partial(differs, value), spec, index)
 
 
-def _failures(adoption: Adoption, row: Row, specs: Mapping[str, KernelSpec], rules: _Rules) -> None:
+def _failures(adoption: Adoption, row: Row, specs: Mapping[str, KernelSpec], rules: Rules) -> None:
     """A note on a shape that says what fails there, and a row of it that does just that."""
     spec = specs[row.kernel]
     entry = adoption.entry(row.kernel, row.shape)
@@ -225,7 +208,7 @@ def _failures(adoption: Adoption, row: Row, specs: Mapping[str, KernelSpec], rul
             value = int(match["value"])
             sign = {">=": "≥"}.get(match["sign"], match["sign"])
             text = f"{row.variant or 'the kernel'} fails at {known[1]} {sign} {value}"
-            rule = _rule(
+            rule = rule_of(
                 rules,
                 (row.key, text),
                 spec,
@@ -234,73 +217,4 @@ def _failures(adoption: Adoption, row: Row, specs: Mapping[str, KernelSpec], rul
                 "high",
             )
             rule.stated.append(where)
-            _against(rule, row, known, partial(_holds, match["sign"], value), spec)
-
-
-def _differs(value: int, size: int) -> bool:
-    return size != value
-
-
-def _is(value: int, size: int) -> bool:
-    return size == value
-
-
-def _holds(sign: str, value: int, size: int) -> bool:
-    return _SIGNED[sign](size, value)
-
-
-def _rule(
-    rules: _Rules,
-    key: tuple[object, ...],
-    spec: KernelSpec,
-    text: str,
-    expected: str,
-    confidence: Confidence,
-) -> _Rule:
-    return rules.setdefault(key, _Rule(spec.kernel, text, expected, confidence))
-
-
-def _against(
-    rule: _Rule,
-    row: Row,
-    known: tuple[str, str],
-    broken: Callable[[int], bool],
-    spec: KernelSpec,
-    table: int | None = None,
-) -> None:
-    """Add the first claim of ``row`` whose knob or axis breaks the rule."""
-    if any(one.key == row.key for one, _, _ in rule.against):
-        return
-    for claim in row.claims:
-        if claim.kind != "row" or (table is not None and claim.table != table):
-            continue
-        size = claim.tile.get(known[1]) if known[0] == "tile" else _extent(claim, known[1], spec)
-        if size is not None and broken(size):
-            rule.against.append((row, claim, f"{known[1]}={size}"))
-            return
-
-
-def _extent(claim: Claim, axis: str, spec: KernelSpec) -> int | None:
-    if claim.herd is None:
-        return None
-    return dict(zip(spec.herd, claim.herd, strict=False)).get(axis)
-
-
-def _finding(rule: _Rule, specs: Mapping[str, KernelSpec]) -> Finding:
-    spec = specs[rule.kernel]
-    told = [f"{shape_text(spec, row.shape)} ({value})" for row, _, value in rule.against[:_SHOWN]]
-    more = len(rule.against) - len(told)
-    listed = ", ".join(told) + (f" and {more} more" if more else "")
-    values = list(dict.fromkeys(value for _, _, value in rule.against))
-    return Finding(
-        kind="rule-contradicted",
-        sides=(
-            *sides((where, rule.text) for where in rule.stated),
-            *(Side(claim.where, value) for _, claim, value in rule.against),
-        ),
-        record=row_name(rule.against[0][0], specs) if len(rule.against) == 1 else None,
-        found=", ".join(values[:_SHOWN]) + (", …" if len(values) > _SHOWN else ""),
-        expected=rule.expected,
-        confidence=rule.confidence,
-        message=f"stated: {rule.text}; recorded: {listed}",
-    )
+            hold_against(rule, row, known, partial(holds, match["sign"], value), spec)

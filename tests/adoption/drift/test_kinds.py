@@ -38,6 +38,15 @@ BIG_IN_INDEX = "| 1024×2048×2048 | **5999** | 5499 | 5000 | 9.7e-3 / 1.3e-2 | 
 THIN_JSON = '"best": {"high": "drain"}'
 BIG_NOTE = '"At tile_k_l2=512 fused-cast fails to compile; 256 passes."'
 
+SETTINGS = (
+    "## Tiles\n\n| shape | tile_k_l2 | tile_n=64 | tile_n=128 |\n|---|---|---|---|\n"
+    "| 1024×2048×2048 | 256 | 3000 GFLOPS | {} |\n\n"
+)
+WORST = (
+    "## Tolerances\n\n| methods | atol | worst abs_err |\n|---|---|---|\n"
+    "| fused-cast, drain | 1.5e-3 | {} |\n\n"
+)
+
 
 @dataclass(frozen=True)
 class Case:
@@ -130,7 +139,55 @@ FOUND = [
     Case(
         "a sweep contradicts the row of its configuration",
         [(NORM, "| 8 | **200 µs** | **2.0×** |", "| 8 | **231 µs** | **2.0×** |")],
-        {"cells-disagree": (NORM_1K, "231 µs", "200 µs")},
+        {
+            "cells-disagree": (NORM_1K, "231 µs", "200 µs"),
+            "ratio-contradicted": (None, "2.0×", "1.7×"),
+        },
+    ),
+    Case(
+        "a speedup does not follow from the latencies beside it",
+        [(NORM, "| **2.0×** |", "| **2.2×** |")],
+        {"ratio-contradicted": (None, "2.2×", "2.0×")},
+    ),
+    Case(
+        "a line of a sweep is called the best and another one is faster",
+        [
+            (
+                NORM,
+                "| 4 | 398 µs | 1.0× |\n| 8 | **200 µs** | **2.0×** |",
+                "| 4 | 398 µs | 1.0× (best) |\n| 8 | **200 µs** | **2.0×** |",
+            )
+        ],
+        {"sweep-best-beaten": (None, "398 µs", "200 µs")},
+    ),
+    Case(
+        "a column headed by a setting gives another figure than the row with that tile",
+        [(GEMM, "## Tested shapes", SETTINGS.format("5300") + "## Tested shapes")],
+        {"cells-disagree": (f"{BIG}+drain", "5300", "5499")},
+    ),
+    Case(
+        "a worst case that rows exceed",
+        [(GEMM, "## Tested shapes", WORST.format("~4.0e-4") + "## Tested shapes")],
+        {"worst-exceeded": (None, "~4.0e-4", "6.1e-4")},
+    ),
+    Case(
+        "a cell says that the run hung and another place has its figure",
+        [(GEMV, "| 1100 µs | 30.5 |", "| 1100 µs | n.a. (hung twice) |")],
+        {"measured-elsewhere": ("GEMV_bf16/4096x4096", "30.5", "n.a. (hung twice)")},
+    ),
+    Case(
+        "a sweep passes with what must not be",
+        [
+            (NORM, "Sweep at 1024×1024:", "`herd_x` must be 8.\n\nSweep at 1024×1024:"),
+            (NORM, "| 4 | 398 µs | 1.0× |", "| 4 | 398 µs | 1.0× | ✅ |"),
+            (NORM, "| 8 | **200 µs** | **2.0×** |", "| 8 | **200 µs** | **2.0×** | ✅ |"),
+            (
+                NORM,
+                "speedup vs herd_x=1 |\n|---|---|---|",
+                "speedup vs herd_x=1 | result |\n|---|---|---|---|",
+            ),
+        ],
+        {"rule-contradicted": (NORM_1K, "herd_x=4 in a sweep, ✅", "herd_x=8")},
     ),
     Case(
         "the two sizes of a row contradict each other",
@@ -584,6 +641,37 @@ NEAR = [
                 "The accuracy is `mean_rel_L1 ≤ 4.4e-3`",
                 "The accuracy at 64×64 is `mean_rel_L1 ≤ 4.2e-3`",
             )
+        ],
+    ),
+    Case(
+        "a limit that the sweep keeps, and one that its words take back",
+        [
+            (
+                NORM,
+                "Sweep at 1024×1024:",
+                "`herd_x > 8` fails; `herd_x > 2` cannot place past 8 tiles.\n\n"
+                "Sweep at 1024×1024:",
+            )
+        ],
+    ),
+    Case(
+        "the best of a sweep that is the best",
+        [(NORM, "| 8 | **200 µs** | **2.0×** |", "| 8 | **200 µs** (best) | **2.0×** |")],
+    ),
+    Case(
+        "a column headed by a setting with the row's figure, and one of another tile",
+        [(GEMM, "## Tested shapes", SETTINGS.format("5999") + "## Tested shapes")],
+    ),
+    Case(
+        "a worst case that the rows keep",
+        [(GEMM, "## Tested shapes", WORST.format("~6.1e-4") + "## Tested shapes")],
+    ),
+    Case(
+        "a cell without a figure in every place",
+        [
+            (GEMV, "| 1100 µs | 30.5 |", "| 1100 µs | n.a. (hung twice) |"),
+            (INDEX, "| 8/4/4 | **30.5** |", "| 8/4/4 | n.a. (hung twice) |"),
+            (INDEX, "**30.5 GFLOP/s** (memory-bound, 4096×4096)", "—"),
         ],
     ),
     Case(

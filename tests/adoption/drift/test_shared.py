@@ -10,6 +10,7 @@ import pytest
 from registry_tool import adoption
 from registry_tool.adoption import drift
 from registry_tool.adoption.drift import Finding
+from registry_tool.adoption.prose import Contradiction, propose
 from registry_tool.records import catalog
 from tests.adoption.drift.registry import GEMM, GEMM_JSON, INDEX, kinds
 from tests.shared_data import shared
@@ -25,7 +26,9 @@ COUNTS = {
     "row-counts": 2,
     "row-missing": 14 + 31 + 1,
     "variant-missing": 3,
-    "cells-disagree": 3,
+    "cells-disagree": 3 + 2,
+    "sweep-best-beaten": 2,
+    "worst-exceeded": 1,
     "status-disagrees": 1,
     "value-in-wrong-column": 5 + 9 + 1,
     "verdict-inherited": 3,
@@ -37,7 +40,7 @@ COUNTS = {
     "best-failing": 9,
     "best-inherited": 3,
     "herd-below-target": 10,
-    "rule-contradicted": 15,
+    "rule-contradicted": 15 + 2,
     "throughput-contradicts-latency": 1 + 3,
     "sites-disagree": 1,
     "credit-differs": 21,
@@ -143,7 +146,70 @@ def test_cells_that_disagree() -> None:
         ("GELU_bf16/3145728", "24.2 GB/s", "24.1 GB/s"),
         (f"{BF16}/64x12288x960+drain", "8×4", "4×4"),
         ("SiLU_Mul_bf16/16777216", "4153 µs, 24.2 GB/s", "4016 µs, 25.1 GB/s"),
+        ("GEMM_bf16_in_fp32_out/2048x2048x2048+external", "8600", "8508"),
+        ("GEMM_bf16_in_fp32_out/2048x8192x2048+external", "9321", "9797"),
     }
+
+
+def test_sweeps_whose_best_is_not_the_best() -> None:
+    beaten = of("sweep-best-beaten")
+    assert {(one.where[0], one.found, one.expected, one.confidence) for one in beaten} == {
+        ("details/RoPE_bf16.md:223", "43.4 GB/s", "44.3 GB/s", "high"),
+        ("details/GELU_bf16.md:218", "24.1 GB/s", "24.2 GB/s", "low"),
+    }
+
+
+def test_a_worst_case_that_nine_rows_exceed() -> None:
+    [finding] = of("worst-exceeded")
+    assert (finding.where[0], finding.found, finding.expected) == (
+        f"details/{BF16}.md:102",
+        "~2.4e-3",
+        "3.4e-3",
+    )
+
+
+def test_limits_that_a_sweep_passes() -> None:
+    said = {one.record: one.message for one in of("rule-contradicted") if "sweep" in one.found}
+    assert set(said) == {"SiLU_Mul_bf16/16777216", "EltwiseAdd_bf16/4194304"}
+    assert "herd_y must be 1" in said["SiLU_Mul_bf16/16777216"]
+
+
+@cache
+def prose() -> tuple[Contradiction, ...]:
+    folder = shared("upstream_registry")
+    specs = catalog.built_in()
+    adopted = adoption.read(folder, specs)
+    pages = {one.name: one.data for one in adopted.sources if one.name.endswith(".md")}
+    pages["README.md"] = (folder / "README.md").read_bytes()
+    return propose(pages, adopted, specs).contradictions
+
+
+# Each was looked at in the pages.
+CLAIMS = {
+    ("details/EltwiseAdd_bf16.md:42", "rank", "cleanest"),
+    ("details/EltwiseAdd_bf16.md:56", "rank", "cleanest"),
+    ("details/EltwiseAdd_bf16.md:118", "rank", "cleanest"),
+    (f"details/{BF16}.md:118", "count", "four"),
+    (f"details/{BF16}.md:172", "ratio", "5"),
+    (f"details/{BF16}.md:312", "ratio", "7"),
+    ("details/GEMV_bf16.md:45", "range", "0`–`2.7e-8"),
+    ("details/GEMV_bf16.md:80", "range", "0`–`2.7e-8"),
+    (f"{INDEX}:51", "ratio", "1.5–1.7"),
+    (f"{INDEX}:172", "exact", "0.0"),
+    (f"{INDEX}:176", "exact", "0.0"),
+    (f"{INDEX}:252", "every", "3.9e-2"),
+    (f"{INDEX}:258", "rank", "cleanest"),
+    (f"{INDEX}:272", "rank", "lowest"),
+    (f"{INDEX}:326", "rank", "second-cleanest"),
+}
+
+
+def test_claims_in_prose_that_rows_contradict() -> None:
+    there = {(one.place.where, one.kind, one.place.text) for one in prose()}
+    of_claims = {"rank", "ratio", "exact"}
+    assert there >= CLAIMS
+    assert {one for one in there if one[1] in of_claims} <= CLAIMS
+    assert len(prose()) == 37
 
 
 def test_values_in_the_wrong_column() -> None:
@@ -234,6 +300,7 @@ NOT_FOUND = {
         one
         for one in about("GEMM_bf16_in_fp32_out")
         if one.kind not in ("rule-contradicted", "column-missing")
+        and "a table of settings" not in one.message
     ],
     "bold direct where no high method is faster": lambda: [
         one for one in of("bold-not-best") if "2048x1024x3072" in (one.record or "")
