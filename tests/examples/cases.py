@@ -337,16 +337,19 @@ def unmerged(world: World) -> None:
     assert world.at.try_git("merge", "theirs").returncode != 0
 
 
-def relabelled(world: World) -> None:
+def relabelled_log(emulated: Row, measured: Row) -> Row:
     """An emulated run under the target and the command of a device, without its first line."""
-    log = world.row.log.split(b"\n", 1)[1].replace(b"npu2-emu", b"npu2")
-    run = world.fast.verdict.attempts[-1]
-    gate = replace(world.fast.verdict.gate, zero_share=0.957, zero_share_reason=None)
+    log = emulated.log.split(b"\n", 1)[1].replace(b"npu2-emu", b"npu2")
+    gate = replace(measured.verdict.gate, zero_share=0.957, zero_share_reason=None)
     verdict = replace(
-        world.fast.verdict, gate=gate, attempts=[run], outputs=world.row.verdict.outputs,
-        performance=None, profile=None,
+        measured.verdict, gate=gate, outputs=emulated.verdict.outputs, performance=None,
+        profile=None,
     )  # fmt: skip
-    put(world.at, sealed(dataclasses.replace(world.fast, verdict=verdict, log=log, timings=())))
+    return sealed(dataclasses.replace(measured, verdict=verdict, log=log, timings=()))
+
+
+def relabelled(world: World) -> None:
+    put(world.at, relabelled_log(world.row, world.fast))
 
 
 def bad_commit(world: World) -> None:
