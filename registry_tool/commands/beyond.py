@@ -1,4 +1,4 @@
-"""What `check` finds beyond the files, if it is asked to: second runs, and moved sources.
+"""What `check` finds beyond the files, if it is asked to: second runs.
 
 Imported on the hot path, so that it imports nothing that takes long unless it is asked.
 """

@@ -1,7 +1,7 @@
 """What is found only by looking beyond the files: today's sources, or a second run.
 
-These rules have no check of their own here: `stale` and `recompute` make their findings, where
-the policy or the command line asks for them.
+These rules have no check here: `rules.moved` and `recompute` make their findings, where the policy
+or the command line asks for them.
 """
 
 from __future__ import annotations

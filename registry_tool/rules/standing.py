@@ -5,9 +5,9 @@ Nothing that takes long is imported where the baseline holds every imported row,
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 
-from registry_tool.rules import waivers
+from registry_tool.rules import severity, waivers
 from registry_tool.rules.model import Finding
 from registry_tool.rules.state import State
 
@@ -27,17 +27,35 @@ def held(state: State) -> frozenset[str]:
     )
 
 
-def of(state: State, debt: Collection[str], today: str) -> Iterator[Finding]:
-    """Every finding that stands on ``today`` (YYYY-MM-DD); ``debt`` are the rows that are held."""
+def of(
+    state: State, debt: Collection[str], today: str, more: Mapping[str, list[Finding]]
+) -> Iterator[Finding]:
+    """Every finding that stands on ``today`` (YYYY-MM-DD); ``debt`` are the rows that are held.
+
+    ``more`` are findings about rows, by row, that are in no state.
+    """
+    return severity.counted(_standing(state, debt, today, more), state.levels)
+
+
+def _standing(
+    state: State, debt: Collection[str], today: str, more: Mapping[str, list[Finding]]
+) -> Iterator[Finding]:
     owed = frozenset(state.owed)
-    for name in sorted({*state.rows, *state.waivers}):
+    # What the change makes an error is said once.
+    sharper = {(fields[0], fields[2], fields[4]) for fields in state.change if fields[1] == "error"}
+    for name in sorted({*state.rows, *state.waivers, *more}):
         findings = [Finding(*fields) for fields in state.rows.get(name, ())]
+        findings += more.get(name, ())
+        if sharper:
+            findings = [one for one in findings if (one.rule, one.path, one.pointer) not in sharper]
         waived = [waivers.Standing(*fields) for fields in state.waivers.get(name, ())]
         yield from waivers.apply(findings, waived, today, owed if name in debt else ())
     for group in (state.paths.values(), state.pages.values(), [state.change]):
         for some in group:
             for fields in some:
-                yield Finding(*fields)
+                finding = Finding(*fields)
+                if not (finding.record in debt and finding.rule in owed):
+                    yield finding
     if state.baseline is not None and not len(debt) == len(state.imported) == len(state.baseline):
         yield from _amiss(state)
 

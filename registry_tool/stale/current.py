@@ -27,16 +27,26 @@ NEWEST = "as the newest run of this kernel had it"
 
 def on_target(name: str, target: Target, root: Path, environ: Mapping[str, str]) -> Known:
     """How to learn what is current on the target ``name`` of the registry in ``root``."""
-    if target.kind == "emulated":
-        return lambda spec, _: Current(
-            "this version of the emulation", environment.sources(spec, target, root)
-        )
-    if target.harness_root is None or not Path(target.harness_root).expanduser().is_dir():
-        return lambda _, verdicts: of_newest(verdicts)
+    is_here = (
+        target.kind == "hardware"
+        and target.harness_root is not None
+        and Path(target.harness_root).expanduser().is_dir()
+    )
+    if not is_here:
+        return from_the_registry(target, root)
     toolchain = _toolchain(name, target, environ)
     return lambda spec, _: Current(
         "in the harness tree now", environment.sources(spec, target, root, name), toolchain
     )
+
+
+def from_the_registry(target: Target, root: Path) -> Known:
+    """The same without a look at a harness tree: every machine learns the same."""
+    if target.kind == "emulated":
+        return lambda spec, _: Current(
+            "this version of the emulation", environment.sources(spec, target, root)
+        )
+    return lambda _, verdicts: of_newest(verdicts)
 
 
 def of_newest(verdicts: Iterable[Verdict]) -> Current:
