@@ -45,7 +45,7 @@ def check(snapshot: Snapshot, today: str | None = None, by: Snapshot | None = No
 
 
 def _stale(snapshot: Snapshot, state: State) -> dict[str, list[Finding]]:
-    """The findings of KR131: of all rows at once, and never remembered, as what is current moves."""
+    """The findings of KR131: about all rows at once, and never remembered, as code moves on."""
     if not state.levels:
         return {}
     # Imported here: few registries ask for it.

@@ -149,7 +149,7 @@ class _Walk:
     @staticmethod
     def _errors(state: State, made: float) -> list[Finding]:
         today = time.strftime("%Y-%m-%d", time.gmtime(made))
-        found = standing.of(state, standing.held(state), today)
+        found = standing.of(state, standing.held(state), today, {})
         return [one for one in found if one.severity == "error"]
 
 

@@ -99,6 +99,15 @@ def replaced(which: str, change: Callable[[Row], Row]) -> Step:
     return step
 
 
+def from_sources(sources: dict[str, str]) -> Callable[[Row], Row]:
+    """The row as if other files had run."""
+
+    def change(row: Row) -> Row:
+        return sealed(dataclasses.replace(row, verdict=replace(row.verdict, sources=sources)))
+
+    return change
+
+
 def put(example: Example, row: Row, record: Record | None = None) -> None:
     folder = example.path(row.id.verdict_folder)
     if folder.exists():
@@ -424,6 +433,10 @@ CASES = (
          "still to come"),
     Case("KR115", earlier_failure(sources={"old.py": "0" * 64}), earlier_failure(),
          "a run of this very recipe"),
+    Case("KR131", edit("registry.yaml", "targets:", "rules: {KR131: error}\ntargets:"),
+         replaced("row", from_sources({"registry_tool/emulator/numerics.py": "0" * 64})),
+         "changed since: registry_tool/emulator/numerics.py"),
+    Case("KR132", nothing, note, "a second run disagrees", ("--recompute",)),
     Case("KR201", note, edit_row('"tiles_in_flight": 32', '"tiles_in_flight": 64'), "32 tiles"),
     Case("KR202", small_herd("8x4 hangs on driver 1.2"), small_herd(), "8×4"),
     Case("KR203", note, illegal_tile, "does not hold"),
