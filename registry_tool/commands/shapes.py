@@ -113,7 +113,9 @@ def _grouped(calls: Sequence[Call]) -> list[list[Call]]:
 
 
 def _site(call: Call) -> str:
-    return f"{call.site} ({call.layers} layers)" if call.layers is not None else call.site
+    if call.layers is None:
+        return call.site
+    return f"{call.site} (once)" if call.layers == 1 else f"{call.site} ({call.layers} layers)"
 
 
 def _why(calls: Sequence[Call]) -> Iterator[str]:

@@ -216,13 +216,12 @@ def _save_model(registry: Registry, model: Model, force: bool) -> str:
 
     path = f"models/{model.model}.json"
     before = next((one for one in registry.models() if one.model == model.model), None)
-    if before is not None and not force:
-        if _origin(before) != _origin(model):
-            raise UsageError(
-                f"{path} was saved from another config or for another --seq ({before.seq} tokens), "
-                "--batch or other choice",
-                fix="--model ANOTHER_NAME, or --force to replace it",
-            )
+    if before is not None and not force and _origin(before) != _origin(model):
+        raise UsageError(
+            f"{path} was saved from another config, or for another --seq ({before.seq} tokens) or "
+            "other choices",
+            fix="--model ANOTHER_NAME, or --force to replace it",
+        )
     write_if_changed(registry.root / path, canonical.encode(model))
     return path
 

@@ -7,9 +7,13 @@ from pathlib import Path
 
 from registry_tool.errors import UsageError
 from registry_tool.models.config import read_decoder
-from registry_tool.models.document import read_document
+from registry_tool.models.decoder import DecoderConfig
+from registry_tool.models.document import Document, read_document
 from registry_tool.models.needs import Derived, Extra, derive
 from registry_tool.models.options import Options
+from registry_tool.models.towers import vision_tower
+from registry_tool.models.vision import read_vision
+from registry_tool.models.vision_needs import vision_needs
 from registry_tool.records.model import Model
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
@@ -36,4 +40,19 @@ def load_derived(config: Path, name: str | None, options: Options | None = None)
             fix="--model NAME",
         )
     document = read_document(config)
-    return derive(read_decoder(document, options), name, options, Extra())
+    decoder = read_decoder(document, options)
+    return derive(decoder, name, options, _vision(document, decoder, options))
+
+
+def _vision(document: Document, decoder: DecoderConfig, options: Options) -> Extra:
+    """The needs of the vision tower, if there is one; what is missing of it is a note."""
+    tower = vision_tower(document)
+    if tower is None:
+        if options.image is not None:
+            raise UsageError("--image: this config has no vision tower")
+        return Extra()
+    vision = read_vision(document, tower, options, decoder.hidden)
+    if isinstance(vision, str):
+        where = tower.prefix.removesuffix(".")
+        return Extra(notes=(f"vision tower ({where}): its needs are not derived: {vision}",))
+    return vision_needs(vision, options)

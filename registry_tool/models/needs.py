@@ -12,18 +12,23 @@ from dataclasses import dataclass
 
 from msgspec import UNSET
 
-from registry_tool.errors import UsageError
+from registry_tool.errors import InputError
+from registry_tool.models.assumptions import (
+    LM_HEAD_PARTITION,
+    assumptions,
+    fused,
+    gate_up_width,
+    qkv_width,
+)
 from registry_tool.models.calls import Call, gemm, gemv, padded
 from registry_tool.models.decoder import Attention, DecoderConfig, Fact
 from registry_tool.models.options import Options
-from registry_tool.models.size import Size, plus, scaled, times
+from registry_tool.models.size import Size, times
 from registry_tool.models.uncovered import uncovered
 from registry_tool.records.model import Model, Phase, Uncovered
 
-# Rows of one LM-head launch (NPU2 registry, GEMV page: a single launch over the vocabulary would
-# exceed the 255 repeats of a buffer descriptor).
-LM_HEAD_PARTITION = 16384
-
+# What every reader of JSON takes as a whole number.
+_LARGEST = 2**53
 _FUSED = "plain GEMV; upstream fuses it"
 _UPSTREAM_FUSES = ("O proj", "Gate/Up proj", "Gate+Up proj (fused)", "Down proj")
 
@@ -55,10 +60,13 @@ def derive(
     """
     options.check()
     extra = extra or Extra()
-    plan = _Plan(config, options)
+    fuses = fused(config, options)
+    plan = _Plan(config, options, fuses)
     calls = [call for seq in options.seqs for call in plan.prefill(seq)]
     calls += plan.decode()
     calls = [*_once(calls), *extra.calls]
+    for call in calls:
+        _check(call)
     several = len(options.seqs) > 1
     model = Model(
         model=name,
@@ -66,13 +74,19 @@ def derive(
         seq=options.seqs[0],
         needs=[call.need for call in calls],
         uncovered=[*uncovered(config, options), *extra.uncovered],
-        notes=[*plan.notes(), *extra.notes],
+        notes=[*assumptions(config, options, fuses), *extra.notes],
         layers=config.layers,
         seqs=list(options.seqs) if several else UNSET,
         batch=options.batch if options.batch > 1 else UNSET,
         options=options.words or UNSET,
     )
     return Derived(model, tuple(calls), config.facts)
+
+
+def _check(call: Call) -> None:
+    for dim, size in call.dims.items():
+        if size.value >= _LARGEST:
+            raise InputError(f"{call.site}: {dim} = {size.explained} is no size of a model")
 
 
 def _once(calls: Sequence[Call]) -> Iterator[Call]:
@@ -88,14 +102,10 @@ def _once(calls: Sequence[Call]) -> Iterator[Call]:
 class _Plan:
     """The calls of one decoder under one set of options."""
 
-    def __init__(self, config: DecoderConfig, options: Options) -> None:
+    def __init__(self, config: DecoderConfig, options: Options, fuses: frozenset[str]) -> None:
         self._config = config
         self._options = options
-        wanted = options.fuse
-        stored = set(config.stored) if "stored" in wanted else set()
-        self._fuses = {"qkv", "gate_up"} & (wanted | stored)
-        if "gate_up" in self._fuses and not config.gated:
-            raise UsageError("--fuse gate_up: the MLP of this model has no gate")
+        self._fuses = fuses
 
     def prefill(self, seq: int) -> Iterator[Call]:
         """Needs of a prefill of ``seq`` tokens for every sequence."""
@@ -109,23 +119,36 @@ class _Plan:
             yield gemm("prefill", site, tokens, width, out, options, layers)
         yield from self._norms("prefill", tokens)
         yield from self._rope("prefill", tokens)
-        for group in config.attention:
-            if config.scores or (group.window is not None and group.window < seq):
-                continue
-            dims = {
-                "lq": length,
-                "lk": length,
-                "dk": group.head_dim,
-                "dv": group.head_dim,
-                "num_heads": group.heads,
-                "num_kv_heads": group.kv_heads,
-                "causal": Size(1, "causal: a decoder"),
-            }
-            site = _labelled("attention", group)
-            yield Call("prefill", site, "FlashAttention_bf16", dims, None, self._part(group))
+        yield from self._attention(seq, length)
         yield from self._activation("prefill", tokens)
         size = times(tokens, config.hidden)
         yield Call("prefill", "residual add", "EltwiseAdd_bf16", {"N": size})
+
+    def _attention(self, seq: int, length: Size) -> Iterator[Call]:
+        """Attention of all layers that see every token before a query, alike ones as one."""
+        config = self._config
+        if config.scores:
+            return
+        alike: dict[tuple[int, int, int], list[Attention]] = {}
+        for group in config.attention:
+            if group.window is None or group.window >= seq:
+                key = (group.heads.value, group.kv_heads.value, group.head_dim.value)
+                alike.setdefault(key, []).append(group)
+        for groups in alike.values():
+            first, layers = groups[0], sum(group.layers for group in groups)
+            dims = {
+                "lq": length,
+                "lk": length,
+                "dk": first.head_dim,
+                "dv": first.head_dim,
+                "num_heads": first.heads,
+                "num_kv_heads": first.kv_heads,
+                "causal": Size(1, "causal: a decoder"),
+            }
+            every = layers == config.layers
+            site = "attention" if every else _labelled("attention", first)
+            part = None if every else layers
+            yield Call("prefill", site, "FlashAttention_bf16", dims, None, part)
 
     def decode(self) -> Iterator[Call]:
         """Needs of a decode step: one token of every sequence."""
@@ -158,64 +181,6 @@ class _Plan:
         size = times(tokens, config.hidden)
         yield Call("decode", "residual add", "EltwiseAdd_bf16", {"N": size})
 
-    def notes(self) -> list[str]:
-        """What was assumed and chosen, one line each."""
-        config, options = self._config, self._options
-        longest = max(options.seqs)
-        lengths = " and ".join(map(str, options.seqs))
-        decoded = "one token" if options.batch == 1 else "one token of each sequence, as GEMM"
-        notes = [
-            *config.notes,
-            *_window_notes(config, longest),
-            f"prefill of {lengths} tokens, decode of {decoded}, batch {options.batch}",
-            *self._lm_head(),
-        ]
-        limit = config.positions_limit
-        if limit is not None and longest > limit.value:
-            what = "the table of positions ends there" if config.learned_positions else "its limit"
-            notes.append(f"{limit.text} is less than a prefill of {longest} tokens: {what}")
-        notes += self._stored_notes()
-        if self._fuses:
-            notes.append(f"run as one projection (--fuse): {', '.join(sorted(self._fuses))}")
-        if options.pad:
-            told = ", ".join(f"{dim} to a multiple of {n}" for dim, n in options.pad.items())
-            notes.append(
-                f"padded (--pad): {told}; M are tokens, K and N the widths of weights, with zeros"
-            )
-        if options.batch > 1:
-            notes.append(
-                f"attention runs once for each of {options.batch} sequences: its page has no batch"
-            )
-        return notes
-
-    def _lm_head(self) -> Iterator[str]:
-        vocabulary = self._config.vocabulary.value
-        partitions = -(-vocabulary // LM_HEAD_PARTITION)
-        padding = partitions * LM_HEAD_PARTITION - vocabulary
-        rows = f", the last one padded by {padding} rows" if padding else ""
-        yield (
-            f"LM head: {vocabulary} rows in {partitions} partition(s) of {LM_HEAD_PARTITION}{rows}"
-        )
-
-    def _stored_notes(self) -> Iterator[str]:
-        seq = self._options.seqs[0] * self._options.batch
-        widths = {"qkv": ("Q, K and V", self._qkv), "gate_up": ("gate and up", self._gate_up)}
-        for what, weight in self._config.stored.items():
-            told, width = widths[what]
-            if what not in self._fuses:
-                shape = f"{seq}x{self._config.hidden.value}x{width().value}"
-                yield (
-                    f"the checkpoint holds {told} as one weight ({weight}), listed apart here; as "
-                    f"one GEMM it is {shape}: --fuse {what}"
-                )
-
-    def _qkv(self) -> Size:
-        group = self._config.shapes[0]
-        return plus(group.q_dim, scaled(2, group.kv_dim))
-
-    def _gate_up(self) -> Size:
-        return scaled(2, self._config.intermediate)
-
     def _part(self, group: Attention) -> int | None:
         return group.layers if group.layers != self._config.layers else None
 
@@ -225,7 +190,7 @@ class _Plan:
         for group in config.shapes:
             part = self._part(group)
             if "qkv" in self._fuses:
-                out = plus(group.q_dim, scaled(2, group.kv_dim))
+                out = qkv_width(group)
                 yield _labelled("QKV proj (fused)", group), config.hidden, out, part
             else:
                 yield _labelled("Q proj", group), config.hidden, group.q_dim, part
@@ -234,7 +199,7 @@ class _Plan:
         if not config.gated:
             yield "Up proj", config.hidden, config.intermediate, None
         elif "gate_up" in self._fuses:
-            yield "Gate+Up proj (fused)", config.hidden, self._gate_up(), None
+            yield "Gate+Up proj (fused)", config.hidden, gate_up_width(config), None
         else:
             yield "Gate/Up proj", config.hidden, config.intermediate, None
         yield "Down proj", config.intermediate, config.hidden, None
@@ -308,10 +273,3 @@ class _Plan:
 
 def _labelled(site: str, group: Attention) -> str:
     return f"{site} [{group.label} layers]" if group.label else site
-
-
-def _window_notes(config: DecoderConfig, longest: int) -> Iterator[str]:
-    for group in config.attention:
-        if group.window is not None and group.window >= longest:
-            of = "" if group.layers == config.layers else f" in {group.layers} layers"
-            yield f"sliding_window {group.window} has no effect at {longest} tokens{of}"

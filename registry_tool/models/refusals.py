@@ -153,6 +153,7 @@ _KEYS: tuple[tuple[str, Decides, Kind], ...] = (
     ("cla_share_factor", _is_several, SHARED),
     ("hidden_size_per_layer_input", _is_size, ODD_INPUT),
     ("altup_num_inputs", _is_several, ODD_INPUT),
+    ("laurel_rank", _is_size, ODD_INPUT),
     (
         "position_encoding_2d",
         _is_set,
@@ -210,11 +211,12 @@ def refusals(keys: Mapping[str, Any], prefix: str = "", depth: int = 0) -> Itera
 
 
 def _experts(keys: Mapping[str, Any], prefix: str) -> Iterator[Refused]:
-    counts = [key for key in sorted(keys) if _COUNT.fullmatch(key) and keys[key] is not None]
+    counts = [key for key in sorted(keys) if _COUNT.fullmatch(key)]
     several = [key for key in counts if _is_several(keys[key])]
     yield from (Refused(prefix + key, keys[key], MOE) for key in several)
-    if counts and not several:
-        return
     for key in sorted(keys):
-        if key not in counts and _EXPERT.fullmatch(key) and _says_moe(keys[key]):
+        if key in counts or not _EXPERT.fullmatch(key):
+            continue
+        # Where a count says none, widths of experts are leftovers; a switch still decides.
+        if keys[key] is True or (_says_moe(keys[key]) and (several or not counts)):
             yield Refused(prefix + key, keys[key], MOE)

@@ -9,7 +9,7 @@ from registry_tool.models.options import Options
 from registry_tool.records.model import Phase, Uncovered
 
 _INSIDE = "no page: upstream runs it inside"
-_NO_ACTIVATION: dict[Activation, str] = {
+NO_ACTIVATION: dict[Activation, str] = {
     "gelu": "no page for GELU by erf: the GELU page is the approximation by tanh",
     "quick_gelu": "no page for x sigmoid(1.702 x): the GELU page is the approximation by tanh",
     "relu": "no page for ReLU",
@@ -72,7 +72,7 @@ def _mlp(config: DecoderConfig) -> Iterator[Uncovered]:
         return
     for phase in _PHASES:
         if kind != "gelu_tanh":
-            yield _part(phase, "MLP activation", _NO_ACTIVATION[kind])
+            yield _part(phase, "MLP activation", NO_ACTIVATION[kind])
         if config.gated:
             yield _part(
                 phase, "gate times up", "no page for a product: the SiLU-and-Mul page fixes SiLU"

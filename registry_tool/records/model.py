@@ -25,7 +25,12 @@ class Need(Part, frozen=True):
     shape: Annotated[dict[str, Size], Meta(description="Dimension name to size.")]
     layers: Annotated[
         Count | UnsetType,
-        Meta(description="How many layers have it, where not every one does."),
+        Meta(
+            description=(
+                "How many layers have it, where not every decoder layer does: of a vision tower "
+                "its own layers, 1 for what stands outside them."
+            )
+        ),
     ] = UNSET
 
 
