@@ -123,6 +123,7 @@ def _of_kind(
     """One layer's attention; raises InputError where its heads do not fit together."""
     if kind == "full" and family.full_head_dim:
         head_dim = keys.required((family.full_head_dim,))
+        keys.check_complete(None)
         if keys.flag("attention_k_eq_v", False):
             kv_heads = keys.size(("num_global_key_value_heads",)) or kv_heads
             keys.notes.append("attention_k_eq_v: the full layers take K as V, and project no V")

@@ -213,7 +213,7 @@ FAMILIES: Mapping[str, Family] = {
         full_head_dim="global_head_dim",
         extra_norms="RMSNorm after attention and MLP",
         tied=True,
-        must_say=("hidden_size_per_layer_input",),
+        must_say=("hidden_size_per_layer_input", "global_head_dim"),
         notes=("V is normed as K is, without weights: run the RMSNorm page with ones",),
     ),
     "phi": _PHI,

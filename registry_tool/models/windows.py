@@ -11,15 +11,15 @@ _SLIDING = ("sliding_attention", "local")
 
 def kinds(keys: Keys, family: Family, layers: int) -> list[str]:
     """``sliding`` or ``full`` for every layer."""
+    listed = keys.strings("layer_types")
+    if listed is not None and len(listed) != layers:
+        raise keys.refuse(
+            f"`{keys.named('layer_types')}` lists {len(listed)} layers, "
+            f"`num_hidden_layers` = {layers}"
+        )
     if not _window_is_on(keys, family):
         return ["full"] * layers
-    listed = keys.strings("layer_types")
     if listed is not None:
-        if len(listed) != layers:
-            raise keys.refuse(
-                f"`{keys.named('layer_types')}` lists {len(listed)} layers, "
-                f"`num_hidden_layers` = {layers}"
-            )
         return ["sliding" if one in _SLIDING else "full" for one in listed]
     window = family.window
     if window.pattern == "all":
