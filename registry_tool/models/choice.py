@@ -27,8 +27,8 @@ def family_of(
     if tower.prefix:
         outer = document.keys.get("model_type")
         told.append(
-            f"multimodal (model_type {short(outer)}): the needs are those of its text "
-            f"tower, {tower.prefix.removesuffix('.')}"
+            f"multimodal (model_type {short(outer)}): its decoder is the text tower, "
+            f"{tower.prefix.removesuffix('.')}"
         )
         if kind is None and isinstance(outer, str):
             kind = TEXT_OF_WRAPPER.get(outer)

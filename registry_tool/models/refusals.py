@@ -184,15 +184,22 @@ def check(keys: Mapping[str, Any], path: Path) -> None:
     if not found:
         return
     first = found[0]
-    others = "; ".join(f"`{one.key}` = {short(one.value)} ({one.kind.what})" for one in found[1:6])
+    others = "; ".join(f"`{one.key}` = {_shown(one.value)} ({one.kind.what})" for one in found[1:6])
     more = f"; also {others}" if others else ""
     kinds = list(dict.fromkeys(one.kind for one in found))
     needed = "; ".join(kind.needed for kind in kinds)
     raise InputError(
-        f"`{first.key}` = {short(first.value)} says: {first.kind.what}; out of scope{more}\n"
+        f"`{first.key}` = {_shown(first.value)} says: {first.kind.what}; out of scope{more}\n"
         f"  it would need: {needed}",
         path=path,
     )
+
+
+def _shown(value: Any) -> str:
+    """A value on one line, a list of names with each of them once."""
+    if isinstance(value, list) and all(isinstance(one, str) for one in value):
+        value = list(dict.fromkeys(value))
+    return short(value)
 
 
 def refusals(keys: Mapping[str, Any], prefix: str = "", depth: int = 0) -> Iterator[Refused]:

@@ -35,6 +35,7 @@ class Kind:
     rotary: bool = False
     width: tuple[str, ...] = ("hidden_size",)
     biased: bool = True
+    one_qkv: bool = False
     connector: Connector = ""
 
 
@@ -61,6 +62,7 @@ KINDS: Mapping[str, Kind] = {
         learned=False,
         rotary=True,
         width=("embed_dim",),
+        one_qkv=True,
         connector="merger",
     ),
     "qwen2_5_vl": Kind(
@@ -70,6 +72,7 @@ KINDS: Mapping[str, Kind] = {
         activation="silu",
         learned=False,
         rotary=True,
+        one_qkv=True,
         connector="merger",
     ),
 }

@@ -41,7 +41,7 @@ def _layer(vision: Vision, options: Options) -> Iterator[Call]:
     norm = vision.kind.norm
     dims = {"M": tokens, "N": hidden}
     yield Call("prefill", f"vision {norm}", f"{norm}_bf16", dims, None, layers)
-    if options.fuse & {"qkv", "stored"}:
+    if "qkv" in options.fuse or (vision.kind.one_qkv and "stored" in options.fuse):
         three = scaled(3, hidden)
         yield gemm("prefill", "vision QKV proj (fused)", tokens, hidden, three, options, layers)
     else:
@@ -51,9 +51,13 @@ def _layer(vision: Vision, options: Options) -> Iterator[Call]:
         dims = {"rows": times(vision.heads, tokens), "head_dim": vision.head_dim}
         yield Call("prefill", "vision RoPE Q/K", "RoPE_bf16", dims, None, layers)
     yield from _attention(vision, tokens)
-    up = "vision Gate/Up proj" if vision.kind.gated else "vision Up proj"
     width = vision.intermediate
-    yield gemm("prefill", up, tokens, hidden, width, options, layers)
+    if vision.kind.gated and "gate_up" in options.fuse:
+        two = scaled(2, width)
+        yield gemm("prefill", "vision Gate+Up proj (fused)", tokens, hidden, two, options, layers)
+    else:
+        up = "vision Gate/Up proj" if vision.kind.gated else "vision Up proj"
+        yield gemm("prefill", up, tokens, hidden, width, options, layers)
     yield gemm("prefill", "vision Down proj", tokens, width, hidden, options, layers)
     size = {"N": times(tokens, width)}
     if vision.kind.gated and vision.activation == "silu":

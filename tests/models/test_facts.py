@@ -200,7 +200,7 @@ def test_a_vocabulary_of_whole_partitions_is_not_padded() -> None:
 def test_a_nested_text_tower_has_the_needs_of_the_model_alone(holder: str) -> None:
     model = model_of({"model_type": "a-wrapper", holder: dict(LLAMA)})
     assert model.needs == model_of(LLAMA).needs
-    assert said(model, f"text tower, {holder}")
+    assert said(model, f"the text tower, {holder}")
 
 
 def test_a_text_tower_two_levels_down_is_found() -> None:

@@ -1,4 +1,4 @@
-"""What is out of scope, by what the keys say: the deciding key, its value, and what it would need."""
+"""What is out of scope, by what the keys say: the key, its value, and what it would need."""
 
 from __future__ import annotations
 
