@@ -195,6 +195,11 @@ def check(keys: Mapping[str, Any], path: Path) -> None:
     )
 
 
+def _lists_attention(keys: Mapping[str, Any]) -> bool:
+    lists = [keys.get(name) for name in ("layer_types", "layers_block_type", "block_types")]
+    return any(_is_list(kinds) and not _odd_kinds(kinds) for kinds in lists)
+
+
 def _shown(value: Any) -> str:
     """A value on one line, a list of names with each of them once."""
     if isinstance(value, list) and all(isinstance(one, str) for one in value):
@@ -208,10 +213,12 @@ def refusals(keys: Mapping[str, Any], prefix: str = "", depth: int = 0) -> Itera
     for key, decides, kind in _KEYS:
         if key in keys and decides(keys[key]):
             yield Refused(prefix + key, keys[key], kind)
-    known = {key for key, _, _ in _KEYS}
-    for key, value in sorted(keys.items()):
-        if key not in known and _SCAN.fullmatch(key) and _is_size(value):
-            yield Refused(prefix + key, value, HYBRID)
+    # Where every layer is listed as attention, sizes of scans are a class's leftovers.
+    if not _lists_attention(keys):
+        known = {key for key, _, _ in _KEYS}
+        for key, value in sorted(keys.items()):
+            if key not in known and _SCAN.fullmatch(key) and _is_size(value):
+                yield Refused(prefix + key, value, HYBRID)
     for key, value in sorted(keys.items()):
         if isinstance(value, dict) and not _FOREIGN.fullmatch(key) and depth < _DEPTH:
             yield from refusals(value, f"{prefix}{key}.", depth + 1)

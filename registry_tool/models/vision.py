@@ -75,6 +75,12 @@ KINDS: Mapping[str, Kind] = {
         one_qkv=True,
         connector="merger",
     ),
+    "qwen3_vl": Kind(
+        "Qwen3VLVisionConfig",
+        rotary=True,
+        one_qkv=True,
+        connector="merger",
+    ),
 }
 # A vision_config that names no model_type is of the type that the wrapper's class names.
 _OF_WRAPPER: Mapping[str, str] = {
@@ -82,6 +88,7 @@ _OF_WRAPPER: Mapping[str, str] = {
     "qwen2_vl": "qwen2_vl",
     "qwen2_5_vl": "qwen2_5_vl",
     "qwen2_5_omni": "qwen2_5_vl",
+    "qwen3_vl": "qwen3_vl",
 }
 
 
@@ -152,6 +159,9 @@ def read_vision(
     tokens = patches
     if kind.class_token:
         tokens = Size(patches.value + 1, f"({patches.text}) + 1 class token", patches.sources, True)
+    deep = keys.raw("deepstack_visual_indexes")
+    if isinstance(deep, list) and deep:
+        keys.notes.append(f"{len(deep)} more connectors of the same shapes (deepstack)")
     merge, pooled, out = _connector(document, keys, kind, patches, text_hidden)
     return Vision(
         kind=kind,

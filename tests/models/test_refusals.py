@@ -96,6 +96,7 @@ def test_a_config_out_of_scope_names_the_key_its_value_and_what_it_needs(
         {"is_encoder_decoder": False, "add_cross_attention": False},
         {"layer_types": ["full_attention"] * 16},
         {"layers_block_type": ["attention"] * 16, "mamba_d_state": 0},
+        {"layer_types": ["attention"] * 16, "mamba_d_state": 128, "num_local_experts": 0},
         {"attn_layer_indices": None, "hidden_size_per_layer_input": 0},
         {"attention_chunk_size": None, "mamba_ssm_dtype": "float32"},
         {"attn_type_list": [1] * 16},

@@ -109,6 +109,32 @@ def test_qwen_s_tower_has_windows_a_gate_and_a_merger() -> None:
     assert shape(model, "prefill", "vision RoPE Q/K") == (16 * 1024, 80)
 
 
+def test_qwen3_s_tower_has_positions_of_both_kinds_and_more_connectors() -> None:
+    vision = {**QWEN, "hidden_act": "gelu_pytorch_tanh", "hidden_size": 1024, "patch_size": 16}
+    vision |= {"deepstack_visual_indexes": [5, 11, 17], "window_size": None}
+    model = model_of(with_vision(vision, model_type="qwen3_vl_text"), image=(512, 512))
+    assert not vision_sites(model)
+    wrapper = {"model_type": "qwen3_vl", "text_config": changed(), "vision_config": vision}
+    model = model_of(wrapper, image=(512, 512), read_as="llama")
+    assert shape(model, "prefill", "vision LayerNorm") == (1024, 1024)
+    assert shape(model, "prefill", "vision position add") == (1024 * 1024,)
+    assert shape(model, "prefill", "vision RoPE Q/K") == (16 * 1024, 64)
+    assert said(model, "3 more connectors of the same shapes")
+
+
+def test_fusing_reaches_the_tower_where_it_is_stored_as_one() -> None:
+    fuse = frozenset({"stored"})
+    assert "vision Q/K/V proj" in vision_sites(model_of(with_vision(SIGLIP), fuse=fuse))
+    qwen = model_of(with_vision(QWEN, model_type="qwen2_5_vl"), image=(448, 448), fuse=fuse)
+    assert shape(qwen, "prefill", "vision QKV proj (fused)") == (1024, 1280, 3840)
+    both = model_of(
+        with_vision(QWEN, model_type="qwen2_5_vl"),
+        image=(448, 448),
+        fuse=frozenset({"qkv", "gate_up"}),
+    )
+    assert shape(both, "prefill", "vision Gate+Up proj (fused)") == (1024, 1280, 6840)
+
+
 def test_gemma3_s_connector_pools_to_the_tokens_of_an_image() -> None:
     model = model_of(with_vision(SIGLIP, mm_tokens_per_image=256))
     assert shape(model, "prefill", "vision connector proj") == (256, 768, 2048)
