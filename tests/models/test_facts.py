@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec import UNSET
 
 from registry_tool.errors import InputError
 from tests.models.configs import (
@@ -206,6 +207,18 @@ def test_a_nested_text_tower_has_the_needs_of_the_model_alone(holder: str) -> No
 def test_a_text_tower_two_levels_down_is_found() -> None:
     document = {"model_type": "omni", "thinker_config": {"text_config": dict(LLAMA)}}
     assert model_of(document).needs == model_of(LLAMA).needs
+
+
+def test_a_tower_without_model_type_is_of_its_wrapper_s_class() -> None:
+    document = {"model_type": "gemma3", "text_config": without(GEMMA3, "model_type")}
+    assert model_of(document).needs == model_of(GEMMA3).needs
+
+
+def test_layers_of_one_shape_share_their_projections_whatever_their_window() -> None:
+    model = model_of(GEMMA3)
+    for site in ("Q proj", "O proj", "Q/K norm (per head)", "RoPE Q"):
+        (need,) = [one for one in model.needs if one.phase == "prefill" and one.site == site]
+        assert need.layers is UNSET
 
 
 def test_what_a_nested_tower_lacks_is_named_with_its_place() -> None:
