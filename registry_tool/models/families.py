@@ -19,8 +19,8 @@ HeadDim = Literal["hidden / heads", "named"]
 KvHeads = Literal["per head", "named", "falcon", "multi_query", "groups", "every head"]
 Positions = Literal["rope", "learned", "alibi", "none"]
 # Which layers see a window: all, those from max_window_layers on where use_sliding_window is true,
-# every other one from the first, or all but every n-th.
-Pattern = Literal["all", "qwen", "alternate", "every"]
+# every other one from the first, all but every n-th, or those that layer_types must then name.
+Pattern = Literal["all", "qwen", "alternate", "every", "listed"]
 
 
 @dataclass(frozen=True)
@@ -230,7 +230,7 @@ FAMILIES: Mapping[str, Family] = {
     "phi3": _PHI3,
     "phi3_v": _PHI3,
     "smollm3": Family(
-        "SmolLM3Config", kv_heads="named", window=Window("qwen"), no_rope="listed", tied=True
+        "SmolLM3Config", kv_heads="named", window=Window("listed"), no_rope="listed", tied=True
     ),
     "starcoder2": Family(
         "Starcoder2Config",

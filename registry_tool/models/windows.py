@@ -24,6 +24,9 @@ def kinds(keys: Keys, family: Family, layers: int) -> list[str]:
     window = family.window
     if window.pattern == "all":
         return ["sliding"] * layers
+    if window.pattern == "listed":
+        keys.lack("layer_types")
+        keys.check_complete(None)
     if window.pattern == "qwen":
         first = keys.whole("max_window_layers") if keys.raw("max_window_layers") != 0 else 0
         if first is None:
@@ -55,8 +58,8 @@ def _every(keys: Keys, family: Family) -> int:
 def _window_is_on(keys: Keys, family: Family) -> bool:
     """Whether any layer may have a window, by the flag and the size of it."""
     listed = keys.strings("layer_types") or []
-    qwen = family.window.pattern == "qwen"
-    if not keys.flag("use_sliding_window", not qwen):
+    off_by_default = family.window.pattern in ("qwen", "listed")
+    if not keys.flag("use_sliding_window", not off_by_default):
         if keys.has("sliding_window"):
             stated = "is false" if keys.has("use_sliding_window") else "is absent: false"
             keys.notes.append(

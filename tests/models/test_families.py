@@ -269,6 +269,15 @@ def test_smollm3_does_not_rotate_every_layer() -> None:
     assert shape(model, "prefill", "attention") == (2048, 2048, 128, 128, 16, 4, 1)
 
 
+def test_smollm3_with_a_window_must_list_its_layers() -> None:
+    document = {**SMOLLM3, "use_sliding_window": True, "sliding_window": 64}
+    with pytest.raises(InputError, match="lacks layer_types"):
+        model_of(document)
+    kinds = (["full_attention"] * 3 + ["sliding_attention"]) * 9
+    model = model_of({**document, "layer_types": kinds})
+    assert "attention in 9 of 36 layers" in uncovered(model)
+
+
 def test_ministral_is_read_with_the_keys_of_transformers_5() -> None:
     model = model_of(MINISTRAL3)
     assert shape(model, "prefill", "Q proj") == (2048, 3072, 4096)
