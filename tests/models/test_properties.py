@@ -50,6 +50,7 @@ if (SHARED / "hf_configs").is_dir():
 
 
 @given(heads=st.integers(1, 64), group=st.integers(1, 8), half=st.integers(1, 128))
+@settings(deadline=None)
 def test_scaling_the_heads_scales_what_hangs_on_them(heads: int, group: int, half: int) -> None:
     document = changed(
         num_attention_heads=heads * group, num_key_value_heads=heads, head_dim=2 * half
@@ -62,6 +63,7 @@ def test_scaling_the_heads_scales_what_hangs_on_them(heads: int, group: int, hal
 
 
 @given(layers=st.integers(1, 200))
+@settings(deadline=None)
 def test_scaling_the_layers_changes_no_need(layers: int) -> None:
     model = model_of(changed(num_hidden_layers=layers))
     assert model.layers == layers
@@ -69,6 +71,7 @@ def test_scaling_the_layers_changes_no_need(layers: int) -> None:
 
 
 @given(width=st.integers(1, 2**20), seq=st.integers(1, 8192), batch=st.integers(1, 64))
+@settings(deadline=None)
 def test_scaling_the_mlp_the_length_or_the_batch_scales_what_it_should(
     width: int, seq: int, batch: int
 ) -> None:
@@ -82,6 +85,7 @@ def test_scaling_the_mlp_the_length_or_the_batch_scales_what_it_should(
 
 
 @given(multiple=st.integers(1, 4096), seq=st.integers(1, 4096))
+@settings(deadline=None)
 def test_padding_gives_the_next_multiple_and_touches_no_other_dim(multiple: int, seq: int) -> None:
     model = model_of(LLAMA, seqs=(seq,), pad={"M": multiple})
     padded = shape(model, "prefill", "Q proj")[0]
@@ -91,7 +95,7 @@ def test_padding_gives_the_next_multiple_and_touches_no_other_dim(multiple: int,
 
 
 @given(data=st.data(), base=st.sampled_from(BASES))
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)
 def test_neither_the_order_of_keys_nor_unknown_keys_change_anything(
     data: st.DataObject, base: dict[str, Any]
 ) -> None:
@@ -189,7 +193,7 @@ def _mutated(base: dict[str, Any], data: st.DataObject) -> dict[str, Any]:
 
 
 @given(data=st.data(), base=st.sampled_from(BASES))
-@settings(max_examples=300)
+@settings(max_examples=300, deadline=None)
 def test_any_mutated_config_is_a_model_that_can_be_written_or_one_clear_error(
     data: st.DataObject, base: dict[str, Any]
 ) -> None:
