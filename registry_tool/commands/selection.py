@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from registry_tool.commands.common import parse_herd, parse_shape, parse_sizes
+from registry_tool.commands.model_options import add_model_options, options_of
 from registry_tool.errors import UsageError
 
 if TYPE_CHECKING:
@@ -38,9 +39,6 @@ def add_selection(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--config", metavar="FILE", help="config.json of a model")
     group.add_argument("--model", metavar="NAME", help="name for --config, or a saved model")
-    group.add_argument(
-        "--seq", type=int, default=2048, help="prefill length of --config, in tokens"
-    )
     group.add_argument("--kernel", metavar="NAME", help="only this kernel page")
     group.add_argument("--shape", metavar="DIM=N,...", help="this shape of --kernel")
     group.add_argument("--variant", metavar="NAME", help="only this variant")
@@ -48,6 +46,7 @@ def add_selection(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--herd", metavar="AxB", help="run at this herd (with --kernel)")
     group.add_argument("--all", action="store_true", help="every need and every existing row")
     group.add_argument("--target", metavar="NAME", help="device kind (default: the first)")
+    add_model_options(parser.add_argument_group("how the needs of --config are derived"))
 
 
 def select(registry: Registry, args: argparse.Namespace) -> Selection:
@@ -71,7 +70,7 @@ def select(registry: Registry, args: argparse.Namespace) -> Selection:
     elif args.config:
         from registry_tool.models.load import load_model
 
-        model = load_model(Path(args.config), args.model, args.seq)
+        model = load_model(Path(args.config), args.model, options_of(args))
         wants = of_models(registry, [model], kernels)
     elif spec is not None and args.shape and not args.all:
         wants = [_single(spec, parse_shape(spec, [args.shape]))]

@@ -228,15 +228,19 @@ def _save_model(registry: Registry, model: Model, force: bool) -> str:
 
     path = f"models/{model.model}.json"
     before = next((one for one in registry.models() if one.model == model.model), None)
-    if before is not None and not force:
-        same = (before.config_sha256, before.seq) == (model.config_sha256, model.seq)
-        if not same:
-            raise UsageError(
-                f"{path} was saved from another config or for another --seq ({before.seq} tokens)",
-                fix="--model ANOTHER_NAME, or --force to replace it",
-            )
+    if before is not None and not force and _origin(before) != _origin(model):
+        raise UsageError(
+            f"{path} was saved from another config, or for another --seq ({before.seq} tokens) or "
+            "other choices",
+            fix="--model ANOTHER_NAME, or --force to replace it",
+        )
     write_if_changed(registry.root / path, canonical.encode(model))
     return path
+
+
+def _origin(model: Model) -> tuple[object, ...]:
+    """What a model's needs follow from."""
+    return model.config_sha256, model.seq, model.seqs, model.batch, model.options
 
 
 def _conclude(

@@ -23,6 +23,15 @@ class Need(Part, frozen=True):
     kernel: Annotated[Name, Meta(description="Kernel page name.")]
     precision: Annotated[Precision | None, Meta(description="Tier asked for first, or null.")]
     shape: Annotated[dict[str, Size], Meta(description="Dimension name to size.")]
+    layers: Annotated[
+        Count | UnsetType,
+        Meta(
+            description=(
+                "How many layers have it, where not every decoder layer does: of a vision tower "
+                "its own layers, 1 for what stands outside them."
+            )
+        ),
+    ] = UNSET
 
 
 class Uncovered(Part, frozen=True):
@@ -49,4 +58,15 @@ class Model(Part, frozen=True, kw_only=True):
     notes: Annotated[list[Line], Meta(description="What was assumed on the way.")]
     layers: Annotated[
         Count | UnsetType, Meta(description="Number of decoder layers, if it is known.")
+    ] = UNSET
+    seqs: Annotated[
+        list[Count] | UnsetType,
+        Meta(description="Every prefill length, where there are several; seq is the first."),
+    ] = UNSET
+    batch: Annotated[
+        Count | UnsetType, Meta(description="Sequences at a time, where there are several.")
+    ] = UNSET
+    options: Annotated[
+        list[Line] | UnsetType,
+        Meta(description="Further choices that the needs follow from, as one types them."),
     ] = UNSET
