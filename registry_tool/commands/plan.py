@@ -88,13 +88,15 @@ def _common(registry: Registry, args: argparse.Namespace) -> list[Model]:
 
     Raises UsageError if all are refused, or if two have one name.
     """
+    from registry_tool.commands.model_options import options_of
     from registry_tool.models.load import load_model
 
+    options = options_of(args)
     saved = {model.model: model for model in registry.models()}
     found: dict[str, Model] = {}
     for word in args.common:
         try:
-            model = saved[word] if word in saved else load_model(Path(word), None, args.seq)
+            model = saved[word] if word in saved else load_model(Path(word), None, options)
         except InputError as error:
             warn(f"left out: {error}")
             continue
