@@ -233,9 +233,9 @@ class ChangeView(Struct, frozen=True):
     ``changed_records`` gives path, and content before and after, of every record that both states
     have; ``verdicts`` decodes those at some paths, and ``dropped`` are those that the change
     deletes of a row that stays, each with the one that the row cites; ``is_new`` says whether a
-    path is none of the base's, ``is_restored`` whether a record is an earlier version of itself, and nothing refuses
-    the row; ``line_of`` where a pointer stands in a file. ``moment`` is when the change was made,
-    s since 1970.
+    path is none of the base's, ``is_restored`` whether a record is an earlier version of itself,
+    and nothing refuses the row; ``line_of`` where a pointer stands in a file. ``moment`` is when
+    the change was made, s since 1970.
     """
 
     changes: Sequence[Change]
