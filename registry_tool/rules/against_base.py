@@ -55,6 +55,7 @@ def judge_change(snapshot: Snapshot, context: Context, state: State) -> list[Fin
         changed_records=seeker.changed_records,
         altered_answers=seeker.altered_answers,
         verdicts=seeker.verdicts,
+        dropped=seeker.dropped,
         is_new=seeker.is_new,
         is_restored=seeker.is_restored,
         line_of=seeker.line_of,
@@ -234,6 +235,27 @@ class _Seeker:
         for path, data in self._snapshot.stream(there):
             with contextlib.suppress(ValueError):
                 yield path, canonical.decode_lenient(data, Verdict)
+
+    def dropped(self) -> Iterator[tuple[str, Verdict, Verdict]]:
+        """Path and content of each deleted verdict of a row that stays, and what the row cites."""
+        gone = {
+            change.path: change.old_oid
+            for change in self._snapshot.changes
+            if change.was_there and not change.is_there and kind_of(change.path) == "verdict"
+        }
+        repository = self._snapshot.repository
+        if not gone or repository is None:
+            return
+        old = git.blobs(repository, gone.values())
+        for path, oid in gone.items():
+            record = f"records/{row_of(path)}.json"
+            if record not in self._snapshot.oids or not path.endswith(".json"):
+                continue
+            with contextlib.suppress(ValueError, KeyError):
+                failed = canonical.decode_lenient(old[oid], Verdict)
+                row = canonical.decode_lenient(self._snapshot.read(record), Record)
+                cited = self._snapshot.read(row.verdict.artifact)
+                yield path, failed, canonical.decode_lenient(cited, Verdict)
 
     def is_new(self, path: str) -> bool:
         """Whether the change brings ``path``."""

@@ -84,18 +84,18 @@ def moment(started: str) -> float:
 
 
 def _of_now(view: ChangeView) -> Iterator[Complaint]:
-    runs = []
+    runs: dict[str, float] = {}
     for change in view.every:
-        path = change.path
-        if change.was_there or not change.is_there or not path.startswith("verdicts/"):
-            continue
-        match = _RUN_ID.match(path.rpartition("/")[2]) if path.endswith(".json") else None
-        if match is None:
-            continue
-        runs.append(path)
-        if moment(" ".join(match.groups())) > view.moment() + _DAY_S:
+        folder, _, name = change.path.rpartition("/")
+        match = _RUN_ID.match(name)
+        is_new = change.is_there and not change.was_there
+        if match and is_new and folder.startswith("verdicts/") and name.endswith(".json"):
+            runs[change.path] = moment(" ".join(match.groups()))
+    latest = view.moment() + _DAY_S if runs else 0.0
+    for path, started in runs.items():
+        if started > latest:
             yield Complaint("the run is of a day that is still to come", "/run_id", path=path)
-    yield from _one_at_a_time(view, runs)
+    yield from _one_at_a_time(view, list(runs))
 
 
 def _one_at_a_time(view: ChangeView, paths: Sequence[str]) -> Iterator[Complaint]:
@@ -150,6 +150,18 @@ def _nothing_hidden(row: RowView) -> Iterator[Complaint]:
         )
 
 
+def _nothing_dropped(view: ChangeView) -> Iterator[Complaint]:
+    for path, failed, cited in view.dropped():
+        if cited.earlier_failures is UNSET and _counts_against(failed, cited):
+            yield Complaint(
+                f"this run did not pass ({failed.reason or failed.status}), and it is deleted "
+                f"beside {cited.run_id}, a later pass of the very same recipe that tells of none",
+                path=path,
+                line=1,
+                fix="git checkout HEAD -- FILE",
+            )
+
+
 def _counts_against(one: Verdict, passed: Verdict) -> bool:
     """Whether `verify` would have counted ``one`` when ``passed`` was made."""
     return (
@@ -194,11 +206,12 @@ RULES = (
         id="KR115",
         title="hidden failure",
         summary="A verdict of the very same recipe and sources that did not pass stands beside the "
-        "cited one, and that does not count it (earlier_failures). A failure on another machine "
-        "only warns.",
+        "cited one, or is deleted, and that does not count it (earlier_failures). A failure on "
+        "another machine only warns.",
         rationale="A kernel that passes on some runs is flaky, and whoever relies on the row must "
         "see that. Running until it passes washes nothing clean.",
         fix=_AGAIN,
         on_row=_nothing_hidden,
+        on_change=_nothing_dropped,
     ),
 )

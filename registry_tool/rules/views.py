@@ -231,10 +231,11 @@ class ChangeView(Struct, frozen=True):
     touches. ``ledger`` is there if the baseline, or a row beside it, changed.
 
     ``changed_records`` gives path, and content before and after, of every record that both states
-    have; ``verdicts`` decodes those at some paths; ``is_new`` says whether a path is none of the
-    base's, ``is_restored`` whether a record is an earlier version of itself, and nothing refuses
-    the row; ``line_of`` where a pointer stands in a file. ``moment`` is when the change was made,
-    s since 1970.
+    have; ``verdicts`` decodes those at some paths, and ``dropped`` are those that the change
+    deletes of a row that stays, each with the one that the row cites; ``is_new`` says whether a
+    path is none of the base's, ``is_restored`` whether a record is an earlier version of itself,
+    and nothing refuses the row; ``line_of`` where a pointer stands in a file. ``moment`` is when
+    the change was made, s since 1970.
     """
 
     changes: Sequence[Change]
@@ -249,6 +250,7 @@ class ChangeView(Struct, frozen=True):
     changed_records: Callable[[], Iterable[tuple[str, Record, Record]]]
     altered_answers: Callable[[], Iterable[AlteredView]]
     verdicts: Callable[[Sequence[str]], Iterable[tuple[str, Verdict]]]
+    dropped: Callable[[], Iterable[tuple[str, Verdict, Verdict]]]
     is_new: Callable[[str], bool]
     is_restored: Callable[[str], bool]
     line_of: Callable[[str, str], int]

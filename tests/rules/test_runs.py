@@ -184,6 +184,25 @@ def test_a_failure_on_another_machine_only_warns(good: Example, row: Row) -> Non
     assert (ids(found), ids(found, "warning")) == (set(), {"KR115"})
 
 
+def test_a_failure_may_not_be_deleted_beside_a_pass_that_does_not_count_it(
+    good: Example, row: Row
+) -> None:
+    mine = edited(row, lambda verdict: replace(verdict, earlier_failures=1))
+    before = failed(row, "2025-12-31T00:00:00Z")
+    put(good, mine)
+    good.write(before.evidence())
+    good.commit("Verify at the second try")
+    assert good.findings("--ref", "HEAD") == []
+    for name in before.evidence():
+        good.path(name).unlink()
+    # The pass tells of it, so that it may go.
+    assert good.findings() == []
+    put(good, row)
+    found = [one for one in good.findings() if one["rule"] == "KR115"]
+    assert [one["path"] for one in found] == [before.artifact]
+    assert "tells of none" in found[0]["message"]
+
+
 # KR601.
 
 
