@@ -316,6 +316,37 @@ def first_parent(repository: Repository, revision: str) -> str | None:
         return None
 
 
+def merge_base(repository: Repository, one: str, other: str) -> str | None:
+    """The commit that both commits go on from; None if there is none, or none that is here."""
+    try:
+        out = repository.run("merge-base", "--end-of-options", one, other)
+    except GitError:
+        return None
+    return out.decode().strip()
+
+
+def main_line(repository: Repository) -> str | None:
+    """The commit that work is measured against: HEAD's upstream, or else the main branch."""
+    for name in _MAIN_LINES:
+        try:
+            return resolve(repository, name)
+        except GitError:
+            continue
+    return None
+
+
+_MAIN_LINES = ("@{upstream}", "origin/HEAD", "origin/main", "origin/master", "main", "master")
+
+
+def cut_commits(repository: Repository) -> frozenset[str]:
+    """The commits of a shallow clone whose parents are not here; empty for a whole one."""
+    where = os.fsdecode(repository.run("rev-parse", "--git-path", "shallow")).rstrip("\n")
+    try:
+        return frozenset((repository.top / where).read_text("ascii").split())
+    except FileNotFoundError:
+        return frozenset()
+
+
 def tree_changes(
     repository: Repository, base: str | None, revision: str, names: Sequence[str]
 ) -> list[Change]:
