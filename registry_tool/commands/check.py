@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import argparse
 import gc
-import os
 from pathlib import Path
 
 from registry_tool.commands.common import find, say
 from registry_tool.errors import EXIT_FINDINGS, EXIT_OK
 from registry_tool.report import FORMATS as REPORTERS
+from registry_tool.report.place import way_to
 from registry_tool.rules.engine import check
 from registry_tool.store import snapshot
 from registry_tool.store.snapshot import Snapshot
@@ -37,7 +37,7 @@ def run(args: argparse.Namespace) -> int:
     root = find(args)
     report = check(_state(args, root))
     if not args.quiet or report.findings or args.format != "text":
-        say(REPORTERS[args.format](report, _way(root)))
+        say(REPORTERS[args.format](report, way_to(root, args.format)))
     return EXIT_FINDINGS if report.blocking else EXIT_OK
 
 
@@ -47,9 +47,3 @@ def _state(args: argparse.Namespace, root: Path) -> Snapshot:
     if args.ref is not None:
         return snapshot.of_revision(root, args.ref)
     return snapshot.of_worktree(root)
-
-
-def _way(root: Path) -> str:
-    """The way from the working folder to the registry, to be put before its paths."""
-    way = os.path.relpath(root)
-    return "" if way == "." else f"{way}/"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-from registry_tool.review import ledgers, measures, needs, rows, sides
-from registry_tool.review.model import Placed, Review
+from registry_tool.review import answers, ledgers, measures, needs, rows, sides
+from registry_tool.review.model import Placed, Review, RowChange
 from registry_tool.review.span import Span
 from registry_tool.rules import engine
 from registry_tool.store import git, snapshot
@@ -62,6 +62,7 @@ def _review(
         title=title,
         rows=tuple(sorted(changed, key=_order)),
         needs=needed.moves,
+        answers=answers.compare(before, after, changed),
         measures=measures.measures(before, after, changes),
         models=measures.models(before, after, changes),
         verdicts=ledgers.verdicts(after, changes),
@@ -82,7 +83,7 @@ _KINDS = (
 )  # fmt: skip
 
 
-def _order(row: rows.RowChange) -> tuple[bool, int, str]:
+def _order(row: RowChange) -> tuple[bool, int, str]:
     # What a reviewer must not overlook stands first.
     return not row.worse, _KINDS.index(row.kind), row.row
 

@@ -10,7 +10,7 @@ from registry_tool.rules.model import Finding
 RowKind = Literal[
     "added", "removed", "renamed", "re-measured", "edited", "re-noted", "reformatted", "unreadable"
 ]
-"""`edited`: fields that only a run may write changed, and the verdict that the row cites did not."""
+"""`edited`: fields that only a run may write changed, and the verdict that is cited did not."""
 
 Trend = Literal["better", "worse", "within spread", "same", "changed", "new", "gone"]
 """`changed` stands where nobody can say how far two runs of the same code differ."""
@@ -120,6 +120,7 @@ class NeedMove:
     kernel: str
     shape: str
     target: str
+    emulated: bool
     move: Literal["met", "unmet", "tier down", "tier up", "variant"]
     before: str | None
     after: str | None
@@ -136,6 +137,7 @@ class Answer:
 
     kernel: str
     target: str
+    emulated: bool
     shape: str
     asked: str
     before: str | None
@@ -205,8 +207,7 @@ class Placed:
 class Review:
     """How ``head`` differs from ``base`` (a commit, or None for nothing), and what is wrong there.
 
-    ``head`` is a commit, `index` or `worktree`. ``commits`` are the ones in between whose state
-    the gate refuses: (commit, subject, findings).
+    ``head`` is a commit, `index` or `worktree`.
     """
 
     base: str | None
@@ -222,7 +223,6 @@ class Review:
     waivers: tuple[WaiverChange, ...] = ()
     findings: tuple[Placed, ...] = ()
     records: int = 0
-    problems: tuple[str, ...] = ()
 
     @property
     def blocking(self) -> int:

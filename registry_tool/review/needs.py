@@ -13,7 +13,7 @@ from registry_tool.records.keys import RowId, parse_record_path, row_id
 from registry_tool.records.record import Record
 from registry_tool.review.model import NeedMove
 from registry_tool.review.rows import Pair
-from registry_tool.review.sides import Side
+from registry_tool.review.sides import Side, is_emulated
 
 
 class _Met(NamedTuple):
@@ -71,9 +71,7 @@ def _targets(before: Side, after: Side, changed: Sequence[Pair]) -> list[str]:
     return sorted(found)
 
 
-def _touched(
-    before: Side, after: Side, changed: Sequence[Pair], target: str
-) -> Iterable[NeedKey]:
+def _touched(before: Side, after: Side, changed: Sequence[Pair], target: str) -> Iterable[NeedKey]:
     """Needs whose row may be another one now."""
     for side in (before, after):
         for pair in changed:
@@ -172,6 +170,7 @@ def _moved(
         kernel=name,
         shape=kernel.shape_text(spec, dict(zip(spec.dims, sizes, strict=False))),
         target=target,
+        emulated=is_emulated(target, after, before),
         move=move,  # type: ignore[arg-type]
         before=was.row if was else None,
         after=now.row if now else None,

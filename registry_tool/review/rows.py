@@ -14,7 +14,7 @@ from registry_tool.records.record import Record, Use, Waiver
 from registry_tool.records.verdict import Environment, Fact, Verdict
 from registry_tool.review import figures, signers
 from registry_tool.review.model import Difference, Evidence, RowChange, RowKind, WaiverChange
-from registry_tool.review.sides import Side, record
+from registry_tool.review.sides import Side, is_emulated, record
 from registry_tool.rules.layout import kind_of, row_of
 from registry_tool.store.git import Change
 
@@ -75,9 +75,7 @@ def _read(side: Side, oids: Mapping[str, str]) -> dict[str, Record | str]:
     return {path: record(data) for path, data in side.snapshot.stream(oids.items())}
 
 
-def _moves(
-    old: Mapping[str, Record | str], new: Mapping[str, Record | str]
-) -> dict[str, str]:
+def _moves(old: Mapping[str, Record | str], new: Mapping[str, Record | str]) -> dict[str, str]:
     """New path to old one of each row that stands on the very verdict of a row that is gone."""
     gone = {
         one.verdict.sha256: path
@@ -97,14 +95,12 @@ def change(pair: Pair, before: Side, after: Side, serves: Sequence[str], today: 
     """What happened to one row; ``today`` (YYYY-MM-DD) decides which waivers have expired."""
     row = pair.after or pair.before
     target, kernel, _ = pair.row.split("/")
-    kind = after.kind_of(target) or before.kind_of(target)
     common: dict[str, Any] = {
         "row": pair.row,
         "path": f"records/{pair.row}.json",
         "target": target,
         "kernel": kernel,
-        # What nobody knows is not shown as hardware.
-        "emulated": kind != "hardware",
+        "emulated": is_emulated(target, after, before),
         "was": pair.was,
         "problem": pair.problem,
         "serves": tuple(serves),

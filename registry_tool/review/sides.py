@@ -19,6 +19,11 @@ from registry_tool.store.snapshot import OWN, Snapshot
 _CONTEXT = ("registry.yaml", "kernels", "models")
 
 
+def is_emulated(target: str, after: Side, before: Side) -> bool:
+    """Whether the numbers of ``target`` are no hardware's; what nobody knows is not, either."""
+    return (after.kind_of(target) or before.kind_of(target)) != "hardware"
+
+
 @dataclass(frozen=True)
 class Side:
     """One state: policy and pages (None if registry.yaml cannot be read) and models' needs.
