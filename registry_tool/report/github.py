@@ -52,15 +52,16 @@ def _lines(findings: Iterable[Finding], way: str) -> Iterator[str]:
     for finding in sorted(findings, key=lambda one: one.severity != "error"):
         yield command(
             finding.severity,
-            f"{finding.message}\nfix: {finding.fix}",
+            finding.message,
+            f"fix: {finding.fix}",
             file=f"{way}{finding.path}",
             line=str(max(1, finding.line)),
             title=f"{finding.rule} {finding.record or ''}".strip(),
         )
 
 
-def command(kind: str, message: str, **properties: str) -> str:
-    """``::kind name=value,..::message``; only the line breaks of ``message`` survive as such."""
+def command(kind: str, *messages: str, **properties: str) -> str:
+    """``::kind name=value,..::message``, where each of ``messages`` is a line of its own."""
     named = ",".join(f"{name}={property_(line(text))}" for name, text in properties.items())
-    body = "\n".join(line(part) for part in message.split("\n"))
+    body = "\n".join(map(line, messages))
     return f"::{kind} {named}::{data(short(body, _LIMIT))}"

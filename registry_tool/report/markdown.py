@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
+
+T = TypeVar("T")
 
 COMMENT_BYTES = 65_536
 """What a comment may hold on GitHub. It counts characters; bytes are never fewer."""
@@ -13,15 +16,32 @@ COMMENT_BYTES = 65_536
 class Section:
     """A heading with rows of a table (or, without ``columns``, items of a list).
 
-    Rows hold finished Markdown. ``folded`` ones are behind a click; ``more`` says where rows that
-    were cut are.
+    Rows hold finished Markdown; ``number`` is how many there are, where only the first are given.
+    ``folded`` sections are behind a click; ``more`` says where rows that were cut are.
     """
 
     title: str
     rows: Sequence[Sequence[str]]
     columns: Sequence[str] = ()
     folded: bool = False
+    number: int = 0
     more: str = "`--format json` has all of them"
+
+
+_MOST = COMMENT_BYTES // 32
+"""Rows of which no more fit into a comment, however short they are."""
+
+
+def section(
+    title: str,
+    items: Iterable[T],
+    row: Callable[[T], Sequence[str]],
+    columns: Sequence[str] = (),
+    folded: bool = False,
+) -> Section:
+    """The section of ``items``; ``row`` is called for as many of them as could ever be shown."""
+    found = list(items)
+    return Section(title, [row(one) for one in found[:_MOST]], columns, folded, len(found))
 
 
 def document(head: str, sections: Sequence[Section], limit: int = COMMENT_BYTES) -> str:
@@ -29,8 +49,8 @@ def document(head: str, sections: Sequence[Section], limit: int = COMMENT_BYTES)
 
     Where they do not fit, every section keeps as many of its first rows as all can.
     """
-    wanted = [section for section in sections if section.rows]
-    most = max((len(section.rows) for section in wanted), default=0)
+    wanted = [part for part in sections if part.rows]
+    most = max((len(part.rows) for part in wanted), default=0)
     text = _written(head, wanted, most)
     if _size(text) <= limit:
         return text
@@ -49,23 +69,23 @@ def _size(text: str) -> int:
 
 
 def _written(head: str, sections: Sequence[Section], most: int) -> str:
-    return "\n".join([head, *(_section(section, most) for section in sections)])
+    return "\n".join([head, *(_part(part, most) for part in sections)])
 
 
-def _section(section: Section, most: int) -> str:
-    number = len(section.rows)
-    shown = section.rows[:most]
+def _part(part: Section, most: int) -> str:
+    number = max(part.number, len(part.rows))
+    shown = part.rows[:most]
     lines = [""]
-    if section.folded:
-        lines += [f"<details><summary>{section.title} ({number:,})</summary>", ""]
+    if part.folded:
+        lines += [f"<details><summary>{part.title} ({number:,})</summary>", ""]
     else:
-        lines += [f"#### {section.title} ({number:,})", ""]
-    if section.columns and shown:
-        lines += [_row(section.columns), _row(["---"] * len(section.columns))]
-    lines += [_row(cells) if section.columns else f"- {cells[0]}" for cells in shown]
+        lines += [f"#### {part.title} ({number:,})", ""]
+    if part.columns and shown:
+        lines += [_row(part.columns), _row(["---"] * len(part.columns))]
+    lines += [_row(cells) if part.columns else f"- {cells[0]}" for cells in shown]
     if len(shown) < number:
-        lines += ["", f"… and {number - len(shown):,} more; {section.more}."]
-    if section.folded:
+        lines += ["", f"… and {number - len(shown):,} more; {part.more}."]
+    if part.folded:
         lines += ["", "</details>"]
     return "\n".join(lines)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from registry_tool.report.escape import code, markdown
-from registry_tool.report.markdown import Section, document
+from registry_tool.report.markdown import Section, document, section
 from registry_tool.report.text import count
 from registry_tool.rules.model import Finding, Report
 
@@ -19,19 +19,30 @@ def write(report: Report, way: str) -> str:
     others = [one for one in report.findings if one.severity != "error"]
     verdict = f"{count(len(errors), 'error')} in" if errors else "Nothing blocks:"
     head = f"{MARKER}\n### Registry check: {verdict} {count(report.records, 'row')}"
-    return document(head, sections(errors, others, way))
+    warnings = of_findings("Warnings", others, way, folded=True)
+    return document(head, [*sections(errors, way), warnings])
 
 
-def sections(errors: Sequence[Finding], others: Sequence[Finding], way: str) -> list[Section]:
-    """What blocks, and the warnings."""
-    columns = ("rule", "where", "what", "fix")
+def sections(errors: Sequence[Finding], way: str) -> list[Section]:
+    """What blocks, and what to do about it."""
+    fixes = dict.fromkeys((one.rule, one.fix) for one in errors)
     return [
-        Section("What blocks", list(_rows(errors, way)), columns),
-        Section("Warnings", list(_rows(others, way)), columns, folded=True),
+        of_findings("What blocks", errors, way),
+        section(
+            "How to mend it",
+            fixes,
+            lambda one: (code(one[0]), markdown(one[1])),
+            ("rule", "fix"),
+            folded=True,
+        ),
     ]
 
 
-def _rows(findings: Iterable[Finding], way: str) -> Iterable[Sequence[str]]:
-    for one in findings:
-        where = one.record or f"{way}{one.path}:{one.line}"
-        yield code(one.rule), code(where), markdown(one.message), markdown(one.fix)
+def of_findings(title: str, findings: Iterable[Finding], way: str, folded: bool = False) -> Section:
+    """A section of findings, with their rule, place and message."""
+
+    def row(one: Finding) -> Sequence[str]:
+        place = one.record or f"{way}{one.path}:{one.line}"
+        return code(one.rule), code(place), markdown(one.message)
+
+    return section(title, findings, row, ("rule", "where", "what"), folded)

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from registry_tool.report import md
 from registry_tool.report import review_words as words
 from registry_tool.report.escape import code, markdown
 from registry_tool.report.figures import judgement, number, share
-from registry_tool.report.markdown import COMMENT_BYTES, Section, document
-from registry_tool.review.model import Answer, Figure, NeedMove, Review, RowChange
+from registry_tool.report.markdown import COMMENT_BYTES, Section, document, section
+from registry_tool.review.model import (
+    Answer,
+    Figure,
+    NeedMove,
+    Review,
+    RowChange,
+    WaiverChange,
+)
 
 MARKER = "<!-- registry-tool review -->"
 """By which a bot finds its own comment again."""
@@ -38,49 +45,56 @@ def _head(review: Review) -> str:
 
 
 def _sections(review: Review, way: str) -> Iterator[Section]:
-    errors = [one.finding for one in review.findings if one.finding.severity == "error"]
-    others = [one.finding for one in review.findings if one.finding.severity != "error"]
-    blocking, warnings = md.sections(errors, others, way)
-    yield blocking
+    errors, elsewhere, others = words.findings(review)
     measured = [row for row in review.rows if row.kind not in ("re-noted", "reformatted")]
-    columns = ("change", "row", "accuracy", "speed", "tiles", "verdict", "used by")
-    yield Section("Rows", [_row(row) for row in measured], columns)
     moved, met = words.moves(review)
-    yield Section(
-        "Needs of models that moved",
-        [_need(move) for move in moved],
-        ("model", "need", "on", "move", "before", "after"),
-    )
-    yield Section(
-        "Lookup answers that differ",
-        [_answer(one) for one in words.altered(review)],
-        ("kernel", "shape", "asked", "before", "after", "why"),
-    )
-    loosened = [
-        (code(one.path), markdown(text)) for one in review.measures for text in one.loosened
-    ]
-    yield Section("Limits that are loosened", loosened, ("file", "what"))
-    yield Section(
-        "Waivers",
-        [
-            (one.kind, code(one.row), code(one.rule), markdown(_until(one.was_until, one.until)),
-             markdown(one.by), markdown(one.reason))
-            for one in review.waivers
-        ],
-        ("change", "row", "rule", "until", "by", "why"),
-    )  # fmt: skip
-    yield _folded("Needs newly met", (f"{m}: {words.many(n, 'need')}" for m, n in met.items()))
-    yield _folded("Owed (baseline.json)", words.debt(review))
-    yield _folded("Verdicts that did not pass, or are touched", words.run_lines(review.verdicts))
-    yield _folded("Pages, policy and models", words.measures(review))
-    yield Section("Remarks and users", list(_remarks(review.rows)), ("row", "remark"), folded=True)
-    differing = [(code(row.row), markdown(text)) for row in measured for text in _details(row)]
-    yield Section("Details of the rows", differing, ("row", "detail"), folded=True)
-    yield warnings
+    yield from md.sections(errors, way)
+    yield md.of_findings("What blocks where this change did nothing", elsewhere, way)
+    yield section("Rows", measured, _row, _ROW)
+    yield section("Needs of models that moved", moved, _need, _NEED)
+    yield section("Lookup answers that differ", words.altered(review), _answer, _ANSWER)
+    loosened = [(one.path, text) for one in review.measures for text in one.loosened]
+    yield section("Limits that are loosened", loosened, _pair, ("file", "what"))
+    yield section("Waivers", review.waivers, _waiver, _WAIVER)
+    met_lines = [f"{model}: {words.many(number_, 'need')}" for model, number_ in met.items()]
+    yield section("Needs newly met", met_lines, _item, folded=True)
+    yield section("Owed (baseline.json)", words.debt(review), _item, folded=True)
+    runs = words.run_lines(review.verdicts)
+    yield section("Verdicts that did not pass, or are touched", runs, _item, folded=True)
+    yield section("Pages, policy and models", words.measures(review), _item, folded=True)
+    yield section("Remarks and users", _remarks(review.rows), _pair, ("row", "remark"), True)
+    detailed = [row for row in measured if row.setting]
+    yield section("Details of the rows", detailed, _detail, ("row", "detail"), True)
+    yield md.of_findings("Warnings", others, way, folded=True)
 
 
-def _folded(title: str, lines: Iterable[str]) -> Section:
-    return Section(title, [(markdown(one.strip()),) for one in lines], folded=True)
+_ROW = ("change", "row", "accuracy", "speed", "tiles", "verdict", "used by")
+_NEED = ("model", "need", "on", "move", "before", "after")
+_ANSWER = ("kernel", "shape", "asked", "before", "after", "why")
+_WAIVER = ("change", "row", "rule", "until", "by", "why")
+
+
+def _item(words_: str) -> Sequence[str]:
+    return (markdown(words_.strip()),)
+
+
+def _pair(pair: tuple[str, str]) -> Sequence[str]:
+    return code(pair[0]), markdown(pair[1])
+
+
+def _detail(row: RowChange) -> Sequence[str]:
+    return code(row.row), "<br>".join(map(markdown, _details(row)))
+
+
+def _waiver(one: WaiverChange) -> Sequence[str]:
+    return (
+        one.kind,
+        code(one.row),
+        code(one.rule),
+        markdown(_until(one.was_until, one.until)),
+        markdown(one.by),
+        markdown(one.reason),
+    )
 
 
 def _row(row: RowChange) -> Sequence[str]:
@@ -141,7 +155,7 @@ def _answer(one: Answer) -> Sequence[str]:
     return (
         code(one.kernel) + (" *emulated*" if one.emulated else ""),
         markdown(one.shape),
-        markdown(one.asked),
+        markdown(" and ".join(one.asked)),
         markdown(one.before or "an error"),
         markdown(one.after or "an error"),
         f"{one.cause} row" if one.cause else "**no row of this shape changed**",
@@ -152,18 +166,18 @@ def _until(was: str | None, now: str | None) -> str:
     return f"{was} → {now}" if was and now and was != now else f"{now or was}"
 
 
-def _remarks(rows: Sequence[RowChange]) -> Iterator[Sequence[str]]:
+def _remarks(rows: Sequence[RowChange]) -> Iterator[tuple[str, str]]:
     for row in rows:
-        for sign, some in (
-            ("note added", row.notes_added),
-            ("note removed", row.notes_removed),
-            ("user added", row.users_added),
-            ("user removed", row.users_removed),
-        ):
-            if row.kind not in ("added", "removed"):
-                yield from ((code(row.row), markdown(f"{sign}: {text}")) for text in some)
         if row.kind == "added":
-            yield from ((code(row.row), markdown(f"note: {text}")) for text in row.notes)
+            yield from ((row.row, f"note: {text}") for text in row.notes)
+        elif row.kind != "removed":
+            for sign, some in (
+                ("note added", row.notes_added),
+                ("note removed", row.notes_removed),
+                ("user added", row.users_added),
+                ("user removed", row.users_removed),
+            ):
+                yield from ((row.row, f"{sign}: {text}") for text in some)
 
 
 def _details(row: RowChange) -> Iterator[str]:

@@ -26,10 +26,12 @@ def _head(review: Review) -> Iterator[str]:
 
 
 def _body(review: Review, way: str) -> Iterator[str]:
-    errors = [one.finding for one in review.findings if one.finding.severity == "error"]
-    others = [one.finding for one in review.findings if one.finding.severity != "error"]
+    errors, elsewhere, others = words.findings(review)
     if errors:
         yield from ("", "what blocks", *text.lines(errors, way))
+    if elsewhere:
+        title = "what blocks where this change did nothing"
+        yield from ("", title, *text.lines(elsewhere, way))
     for row in islice(review.rows, _SHOWN):
         yield ""
         yield _line(f"{row.kind} {words.title(row)}")

@@ -16,8 +16,10 @@ from registry_tool.review.model import (
     Verdicts,
     WaiverChange,
 )
+from registry_tool.rules.model import Finding
 
-_SPEED = {"latency_us", "gflops", "gbps"}
+_SPEED = ("latency_us", "gflops", "gbps")
+_ONLY_WORDS = ("re-noted", "reformatted")
 
 
 def counts(review: Review) -> list[str]:
@@ -25,7 +27,7 @@ def counts(review: Review) -> list[str]:
     found = []
     if review.blocking:
         found.append(f"{many(review.blocking, 'finding')} block{_s(review.blocking)}")
-    kinds = Counter(row.kind for row in review.rows)
+    kinds = Counter(_KINDS.get(row.kind, row.kind) for row in review.rows)
     found.append(
         ", ".join(f"{kinds[kind]:,} {kind}" for kind in kinds) + f" {_rows(len(review.rows))}"
         if kinds
@@ -64,6 +66,7 @@ def counts(review: Review) -> list[str]:
     return found
 
 
+_KINDS = {"edited": "edited without a run"}
 _MOVES = {
     "unmet": "unmet now",
     "tier down": "met by a lower tier",
@@ -97,13 +100,14 @@ def row_lines(row: RowChange) -> Iterator[str]:
     """What happened to one row, a line per kind of fact."""
     if row.problem:
         yield row.problem
-    if row.setting:
+    if row.setting and row.kind not in _ONLY_WORDS:
         yield row.setting
     yield from moved(row)
-    for one in row.figures:
-        # Latency and throughput of one run say the same thing; both are shown where they move.
-        if one.trend != "same" or row.kind in ("re-measured", "edited", "renamed"):
-            yield step(one)
+    if row.kind not in _ONLY_WORDS:
+        for speed in (False, True):
+            steps = [step(one) for one in row.figures if (one.name in _SPEED) == speed]
+            if steps:
+                yield "; ".join(steps)
     yield from evidence(row)
     if row.environment:
         differing = ", ".join(
@@ -195,7 +199,9 @@ def answer(one: Answer) -> str:
     emulated = " [emulated]" if one.emulated else ""
     why = f" ({one.cause} row)" if one.cause else " (no row of this shape changed)"
     was, now = one.before or "an error", one.after or "an error"
-    return f"{one.kernel} {one.shape} on {one.target}{emulated}, {one.asked}{why}: {was} → {now}"
+    asked = " and ".join(one.asked)
+    what = f"{one.kernel} {one.shape} on {one.target}{emulated}, {asked}{why}"
+    return f"{what}: {was} → {now}"
 
 
 def altered(review: Review) -> list[Answer]:
@@ -210,6 +216,16 @@ def run_lines(verdicts: Verdicts) -> Iterator[str]:
         yield f"{run.row}: {run.run_id} {run.status}{f': {run.reason}' if run.reason else ''}"
     for words, paths in (("edited", verdicts.edited), ("deleted", verdicts.deleted)):
         yield from (f"{words}: {path}" for path in paths)
+
+
+def findings(review: Review) -> tuple[list[Finding], list[Finding], list[Finding]]:
+    """What blocks and the change touched, what blocks elsewhere, and the warnings."""
+    errors = [one for one in review.findings if one.finding.severity == "error"]
+    return (
+        [one.finding for one in errors if one.touched],
+        [one.finding for one in errors if not one.touched],
+        [one.finding for one in review.findings if one.finding.severity != "error"],
+    )
 
 
 def moves(review: Review) -> tuple[list[NeedMove], dict[str, int]]:

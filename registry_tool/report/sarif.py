@@ -102,7 +102,7 @@ def _results(
                 {
                     "physicalLocation": {
                         "artifactLocation": {
-                            "uri": quote(os.fsencode(way + finding.path)),
+                            "uri": quote(_bytes(way + finding.path)),
                             "uriBaseId": _ROOT,
                         },
                         "region": {"startLine": max(1, finding.line)},
@@ -113,6 +113,14 @@ def _results(
             "partialFingerprints": {_FINGERPRINT: f"{print_}:{seen[print_]}"},
             "properties": {"record": finding.record, "pointer": finding.pointer},
         }
+
+
+def _bytes(path: str) -> bytes:
+    """A path as it is on disk."""
+    try:
+        return os.fsencode(path)
+    except UnicodeEncodeError:
+        return path.encode("utf-8", "backslashreplace")
 
 
 def _fingerprint(finding: Finding) -> str:

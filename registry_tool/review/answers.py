@@ -11,30 +11,34 @@ from registry_tool.tables import answers
 
 
 def compare(before: Side, after: Side, rows: Sequence[RowChange]) -> tuple[Answer, ...]:
-    """Every answer that is another one; none if a state has no policy that can be read."""
+    """Every answer that is another one, once for all questions that have it.
+
+    None if a state has no policy that can be read.
+    """
     theirs = _registry(after)
     if theirs is None:
         return ()
     ours = _registry(before) or Registry(before.snapshot.narrowed(()), theirs.policy, theirs.specs)
     causes = {_place(row.row): row.kind for row in rows}
     causes |= {_place(row.was): row.kind for row in rows if row.was}
-    found = []
+    found: dict[tuple[str | None, ...], Answer] = {}
     for target in dict.fromkeys((*theirs.policy.targets, *ours.policy.targets)):
         for change in answers.changes(ours, theirs, target):
             sizes = "x".join(map(str, change.shape.values()))
-            found.append(
-                Answer(
-                    kernel=change.kernel,
-                    target=target,
-                    emulated=is_emulated(target, after, before),
-                    shape=sizes.replace("x", "×"),
-                    asked=str(change.asked),
-                    before=_said(change.before, change.after),
-                    after=_said(change.after, change.before),
-                    cause=causes.get((target, change.kernel, sizes)),
-                )
+            was, now = _said(change.before, change.after), _said(change.after, change.before)
+            key = (target, change.kernel, sizes, was, now)
+            known = found[key].asked if key in found else ()
+            found[key] = Answer(
+                kernel=change.kernel,
+                target=target,
+                emulated=is_emulated(target, after, before),
+                shape=sizes.replace("x", "×"),
+                asked=(*known, str(change.asked)),
+                before=was,
+                after=now,
+                cause=causes.get((target, change.kernel, sizes)),
             )
-    return tuple(found)
+    return tuple(found.values())
 
 
 def _said(answer: answers.Answer | None, other: answers.Answer | None) -> str | None:

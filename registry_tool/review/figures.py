@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from registry_tool.records.record import Record
 from registry_tool.review.model import Figure, Trend
@@ -19,6 +20,12 @@ def compare(before: Record | None, after: Record | None) -> tuple[Figure, ...]:
     """Every figure that at least one of the two rows has."""
     found = [*_accuracy(before, after), *_speed(before, after)]
     return tuple(one for one in found if one.before is not None or one.after is not None)
+
+
+def unproven(figures: tuple[Figure, ...]) -> tuple[Figure, ...]:
+    """The figures of a row that no new run stands behind: neither better nor worse."""
+    moved = ("better", "worse", "within spread", "new", "gone")
+    return tuple(replace(one, trend="changed") if one.trend in moved else one for one in figures)
 
 
 def _accuracy(before: Record | None, after: Record | None) -> Iterator[Figure]:

@@ -13,7 +13,7 @@ RowKind = Literal[
 """`edited`: fields that only a run may write changed, and the verdict that is cited did not."""
 
 Trend = Literal["better", "worse", "within spread", "same", "changed", "new", "gone"]
-"""`changed` stands where nobody can say how far two runs of the same code differ."""
+"""`changed` stands where no run says so: an edited row, or a figure that nobody judges."""
 
 
 @dataclass(frozen=True)
@@ -102,12 +102,12 @@ class RowChange:
 
     @property
     def worse(self) -> bool:
-        """Whether a figure got worse beyond its spread."""
+        """Whether a run measured a figure that is worse beyond its spread."""
         return any(figure.trend == "worse" for figure in self.figures)
 
     @property
     def better(self) -> bool:
-        """Whether a figure got better beyond its spread."""
+        """Whether a run measured a figure that is better beyond its spread."""
         return any(figure.trend == "better" for figure in self.figures)
 
 
@@ -132,6 +132,7 @@ class NeedMove:
 class Answer:
     """What consumers are told about a shape, before and after; None where they are refused.
 
+    ``asked`` are the questions that have this answer: the best of a tier, a method by its name.
     ``cause`` is the kind of its row's change, or None if no row of that shape changed.
     """
 
@@ -139,7 +140,7 @@ class Answer:
     target: str
     emulated: bool
     shape: str
-    asked: str
+    asked: tuple[str, ...]
     before: str | None
     after: str | None
     cause: str | None

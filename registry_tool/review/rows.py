@@ -108,11 +108,13 @@ def change(pair: Pair, before: Side, after: Side, serves: Sequence[str], today: 
     if row is None:
         return RowChange(kind="unreadable", **common)
     was, now = pair.before, pair.after
+    kind = _kind(pair)
+    compared = figures.compare(was, now)
     return RowChange(
-        kind=_kind(pair),
+        kind=kind,
         setting=_setting(row),
         tiles=(was.tiles_in_flight if was else None, now.tiles_in_flight if now else None),
-        figures=figures.compare(was, now),
+        figures=figures.unproven(compared) if kind == "edited" else compared,
         settings=tuple(_settings(was, now)),
         before=_evidence(was, before),
         after=_evidence(now, after),
