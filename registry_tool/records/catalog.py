@@ -100,24 +100,8 @@ def _convert(document: dict[str, Any], type_: type[T], data: bytes, path: str) -
     try:
         return msgspec.convert(document, type_)
     except msgspec.ValidationError as error:
-        message = str(error)
-        raise InputError(message, path=path, line=_line_of(data, message)) from None
+        # Imported here: files are in order nearly always.
+        from registry_tool.records.schema import schema_for
+        from registry_tool.records.yaml_errors import field_error
 
-
-def _line_of(data: bytes, message: str) -> int:
-    """The line of the YAML field that a msgspec message names as ``$.a.b[0]`` (or its parent)."""
-    import re
-
-    from ruamel.yaml import YAML
-
-    node: Any = YAML(typ="rt", pure=True).load(data.decode("utf-8"))
-    line = 1
-    match = re.search(r"`\$([^`]*)`", message)
-    for part in re.findall(r"\.([^.\[]+)|\[(\d+)\]", match[1] if match else ""):
-        key: Any = part[0] or int(part[1])
-        try:
-            position = node.lc.key(key) if part[0] else node.lc.item(key)
-            line, node = position[0] + 1, node[key]
-        except (AttributeError, KeyError, IndexError, TypeError):
-            break
-    return line
+        raise field_error(document, schema_for(type_), data, path, str(error)) from None

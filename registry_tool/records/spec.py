@@ -6,7 +6,17 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, field
 
-from registry_tool.records.fields import Count, Line, Name, NonNegative, Part, Precision, Size
+from registry_tool.records.fields import (
+    Count,
+    Line,
+    Name,
+    NonNegative,
+    Part,
+    Positive,
+    Precision,
+    RuleId,
+    Size,
+)
 
 Expression = Annotated[
     str,
@@ -226,6 +236,26 @@ class LockSpec(Part, frozen=True):
     limit_s: Annotated[Count, Meta(description="Longest wait for it, s.")] = 1800
 
 
+Level = Literal["error", "warning", "off"]
+
+RuleLevels = Annotated[
+    dict[RuleId, Level],
+    Meta(
+        description="How findings of a rule count: `error` refuses, `warning` only shows, `off` "
+        "says nothing. Any rule may be raised; `explain` says which may be lowered."
+    ),
+]
+
+
+class Limits(Part, frozen=True):
+    """The most that a device can do: a throughput above it was not measured."""
+
+    gflops: Annotated[Positive | None, Meta(description="Most GFLOP/s; null: as built in.")] = None
+    gbps: Annotated[
+        Positive | None, Meta(description="Most GB/s from and to memory; null: as built in.")
+    ] = None
+
+
 class Target(Part, frozen=True):
     """A device kind, or its emulation."""
 
@@ -259,6 +289,10 @@ class Target(Part, frozen=True):
         dict[Name, Line],
         Meta(description="Folder of a model below harness_root, where it is not its name."),
     ] = field(default_factory=dict)
+    limits: Annotated[
+        Limits | None, Meta(description="What the device can do at most; null: as built in.")
+    ] = None
+    rules: RuleLevels = field(default_factory=dict)
 
 
 class Policy(Part, frozen=True):
@@ -279,3 +313,4 @@ class Policy(Part, frozen=True):
             "caveats (`sound`), or only those that a run backs (`verified`); null leaves it open."
         ),
     ] = None
+    rules: RuleLevels = field(default_factory=dict)

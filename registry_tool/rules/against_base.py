@@ -2,60 +2,105 @@
 
 from __future__ import annotations
 
+import contextlib
 import posixpath
-from collections.abc import Mapping, Sequence
-from typing import Any
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
 
 from registry_tool.records import canonical
 from registry_tool.records.record import Record
+from registry_tool.records.spec import Policy
+from registry_tool.records.verdict import Verdict
 from registry_tool.rules import context as contexts
-from registry_tool.rules.catalog import RULES
+from registry_tool.rules.catalog import BY_ID, RULES
 from registry_tool.rules.entries import Entries, Files, place_of
+from registry_tool.rules.gate import WIDE_BAND
 from registry_tool.rules.judging import Site, judge_row, place
 from registry_tool.rules.layout import kind_of, row_of
 from registry_tool.rules.ledger import ledger
-from registry_tool.rules.model import Finding
-from registry_tool.rules.views import ChangeView, Context
+from registry_tool.rules.model import Complaint, Finding
+from registry_tool.rules.severity import counted, levels_of
+from registry_tool.rules.state import State
+from registry_tool.rules.views import AlteredView, ChangeView, Context
 from registry_tool.store import git
 from registry_tool.store.git import Change
+from registry_tool.store.registry import POLICY
 from registry_tool.store.snapshot import Snapshot
 
 _CONTEXT = ("registry.yaml", "kernels", "models")
 
 
-def judge_change(
-    snapshot: Snapshot,
-    context: Context,
-    failing: set[str],
-    baseline: Mapping[str, Sequence[Any]] | None,
-    imported: Mapping[str, Sequence[str]],
-) -> list[Finding]:
-    """Findings about what differs from the base; ``failing`` are rows that are refused anyway.
-
-    ``baseline`` and ``imported`` are those of `State`.
-    """
+def judge_change(snapshot: Snapshot, context: Context, state: State) -> list[Finding]:
+    """Findings about what differs from the base; ``state`` is what was found so far."""
     changes = [change for change in snapshot.changes if _matters(change)]
-    owed = ledger(snapshot, baseline, imported)
-    if snapshot.repository is None or (not changes and owed is None):
+    owed = ledger(snapshot, state.baseline, state.imported)
+    if snapshot.repository is None or (not snapshot.changes and owed is None):
         return []
-    seeker = _Seeker(snapshot, failing)
+    rows = {
+        row: [Finding(*fields) for fields in some]
+        for row, some in state.rows.items()
+    }  # fmt: skip
+    failing = {row for row, some in rows.items() if any(one.severity == "error" for one in some)}
+    seeker = _Seeker(snapshot, context, failing)
     base = seeker.base() if any(kind_of(c.path) in ("policy", "spec") for c in changes) else None
     view = ChangeView(
-        changes,
-        context,
-        base,
-        seeker.cited,
-        seeker.is_original,
-        seeker.rows_of,
-        seeker.needing,
-        owed,
+        changes=changes,
+        every=snapshot.changes,
+        context=context,
+        base=base,
+        cited=seeker.cited,
+        is_original=seeker.is_original,
+        rows_of=seeker.rows_of,
+        fail_before=seeker.needing,
+        rows_fail_before=seeker.needing_of_target,
+        changed_records=seeker.changed_records,
+        altered_answers=seeker.altered_answers,
+        verdicts=seeker.verdicts,
+        is_new=seeker.is_new,
+        is_restored=seeker.is_restored,
+        line_of=seeker.line_of,
+        moment=seeker.moment,
+        ledger=owed,
     )
-    return [
+    found = [
         place(rule, complaint, Site("", row_of(complaint.path or "")))
         for rule in RULES
         if rule.on_change
         for complaint in rule.on_change(view)
     ]
+    touched = seeker.touched_rows()
+    here = [one for row in sorted(touched) for one in rows.get(row, ())]
+    found += _wide_bands(here, seeker.is_new)
+    if base is not None:
+        found += _lowered_in_need([*here, *found], base.policy, context.policy)
+    return found
+
+
+def _wide_bands(findings: Sequence[Finding], is_new: Callable[[str], bool]) -> Iterator[Finding]:
+    """Runs of this very change that were judged by a wider band than the page's of today."""
+    for one in findings:
+        if (one.rule, one.pointer) == ("KR108", WIDE_BAND) and is_new(one.path):
+            yield one._replace(severity="error")
+
+
+def _lowered_in_need(
+    findings: Sequence[Finding], before: Policy, after: Policy
+) -> Iterator[Finding]:
+    """What this change brings and is let through only because it lowers the rule for it."""
+    was, now = levels_of(before), levels_of(after)
+    if was == now:
+        return
+    for one in findings:
+        old = [counted_one.severity for counted_one in counted([one], was)]
+        new = [counted_one.severity for counted_one in counted([one], now)]
+        if "error" in old and "error" not in new:
+            words = (
+                f"this passes only because the same change lowers {one.rule} in {POLICY}: "
+                f"{one.message}"
+            )
+            complaint = Complaint(words, one.pointer, line=one.line)
+            yield place(BY_ID["KR110"], complaint, Site(one.path, one.record))
 
 
 def _matters(change: Change) -> bool:
@@ -64,23 +109,35 @@ def _matters(change: Change) -> bool:
     return kind == "spec" or (change.was_there and kind in ("policy", "verdict", "log"))
 
 
+def base_context(snapshot: Snapshot) -> Context | None:
+    """Policy and pages of the commit that ``snapshot`` goes on from."""
+    if snapshot.repository is None or snapshot.base is None:
+        return None
+    before = snapshot.narrowed(git.tree(snapshot.repository, snapshot.base, _CONTEXT))
+    return contexts.read(before)[0]
+
+
+def _record(data: bytes) -> Record | None:
+    try:
+        return canonical.decode_lenient(data, Record)
+    except ValueError:
+        return None
+
+
 class _Seeker:
     """Answers what a rule asks about a change; each answer is looked up when it is asked for."""
 
-    def __init__(self, snapshot: Snapshot, failing: set[str]) -> None:
+    def __init__(self, snapshot: Snapshot, context: Context, failing: set[str]) -> None:
         self._snapshot = snapshot
+        self._context = context
         self._failing = failing
-        self._base: Context | None = None
+        self._base: tuple[Context | None] | None = None
 
     def base(self) -> Context | None:
         """Policy and pages of the base."""
-        snapshot = self._snapshot
-        if snapshot.repository is None or snapshot.base is None:
-            return None
-        lines = git.tree(snapshot.repository, snapshot.base, _CONTEXT)
-        before = snapshot.narrowed(lines)
-        self._base, _ = contexts.read(before)
-        return self._base
+        if self._base is None:
+            self._base = (base_context(self._snapshot),)
+        return self._base[0]
 
     def cited(self, row: str, name: str) -> bool:
         """Whether a row cites the run that a file of its folder belongs to.
@@ -118,18 +175,97 @@ class _Seeker:
 
     def needing(self, kernel: str) -> Sequence[tuple[str, str]]:
         """Record path and complaint of each row that passes now, and not by the base's measure."""
-        if self._base is None:
+        return list(self._needing(self._rows(kernel)))
+
+    def needing_of_target(self, target: str) -> Sequence[tuple[str, str]]:
+        """The same of the rows of a target that the change touches."""
+        touched = [row for row in self.touched_rows() if row.partition("/")[0] == target]
+        if not touched:
             return []
-        found = []
-        for row, files in self._rows(kernel).items():
-            if row in self._failing:
+        every, _ = Entries(self._snapshot, self._snapshot.lines).rows(touched)
+        return list(self._needing(every))
+
+    def _needing(self, rows: Mapping[str, Files]) -> Iterator[tuple[str, str]]:
+        base = self.base()
+        for row, files in rows.items():
+            if base is None or row in self._failing or f"records/{row}.json" not in files:
                 continue
             contents = dict(self._snapshot.stream(files.items()))
-            judged = judge_row(row, contents, self._base, self._exists)
+            judged = judge_row(row, contents, base, self._exists)
             blocking = [one for one in judged.findings if one.severity == "error"]
             if blocking:
-                found.append((f"records/{row}.json", f"{blocking[0].rule} {blocking[0].message}"))
-        return found
+                yield f"records/{row}.json", f"{blocking[0].rule} {blocking[0].message}"
+
+    def touched_rows(self) -> set[str]:
+        """The rows with a file that the change adds or alters."""
+        return {
+            row
+            for change in self._snapshot.changes
+            if change.is_there and (row := row_of(change.path)) is not None
+        }
+
+    def changed_records(self) -> Iterator[tuple[str, Record, Record]]:
+        """Path, and content before and after, of every record that both states have."""
+        changed = {
+            change.path: change
+            for change in self._snapshot.changes
+            if change.was_there and change.is_there and kind_of(change.path) == "record"
+        }
+        repository = self._snapshot.repository
+        if not changed or repository is None:
+            return
+        old = git.blobs(repository, [change.old_oid for change in changed.values()])
+        known = [(path, one.new_oid) for path, one in changed.items()
+                 if path in self._snapshot.oids]  # fmt: skip
+        for path, data in self._snapshot.stream(known):
+            before, after = _record(old[changed[path].old_oid]), _record(data)
+            # What cannot be read is another rule's affair.
+            if before is not None and after is not None:
+                yield path, before, after
+
+    def altered_answers(self) -> Iterator[AlteredView]:
+        """The lookup answers that differ though no record of theirs changed."""
+        snapshot = self._snapshot
+        if any(kind_of(change.path) == "generated" for change in snapshot.changes):
+            from registry_tool.rules.altered import altered_answers
+
+            yield from altered_answers(snapshot, self._context, self.base)
+
+    def verdicts(self, paths: Sequence[str]) -> Iterator[tuple[str, Verdict]]:
+        """Those of the verdicts at ``paths`` that can be read."""
+        oids = self._snapshot.oids if paths else {}
+        for path, data in self._snapshot.stream([(p, oids[p]) for p in paths if p in oids]):
+            with contextlib.suppress(ValueError):
+                yield path, canonical.decode_lenient(data, Verdict)
+
+    def is_new(self, path: str) -> bool:
+        """Whether the change brings ``path``."""
+        return path in self._added
+
+    def is_restored(self, path: str) -> bool:
+        """Whether a record is an earlier version of itself, and nothing refuses the row."""
+        repository, oid = self._snapshot.repository, self._snapshot.oids.get(path)
+        if repository is None or oid is None or row_of(path) in self._failing:
+            return False
+        commits = git.history(repository, [path], self._snapshot.base or "HEAD")
+        return any(change.new_oid == oid for commit in commits for change in commit.changes)
+
+    @cached_property
+    def _added(self) -> set[str]:
+        return {one.path for one in self._snapshot.changes if one.is_there and not one.was_there}
+
+    def line_of(self, path: str, pointer: str) -> int:
+        """Where ``pointer`` stands in the file ``path``."""
+        from registry_tool.records.explain import line_of
+
+        return line_of(self._snapshot.read(path), pointer)
+
+    def moment(self) -> float:
+        """When the change was made: that of the commit, or now; s since 1970."""
+        snapshot = self._snapshot
+        if snapshot.kind == "revision" and snapshot.repository is not None and snapshot.anchor:
+            return git.committed(snapshot.repository, snapshot.anchor)
+        return time.time()
 
     def _rows(self, kernel: str) -> Mapping[str, Files]:
         every, _ = Entries(self._snapshot, self._snapshot.lines).rows(None)

@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
-from registry_tool.rules import baseline, files, tables, tiles, verdicts
+from registry_tool.rules import (
+    baseline,
+    files,
+    history,
+    lookups,
+    numbers,
+    runs,
+    tables,
+    tiles,
+    verdicts,
+)
 from registry_tool.rules.model import Rule
 
 RULES: tuple[Rule, ...] = (
     *files.RULES,
     *verdicts.RULES,
     *baseline.RULES,
+    *runs.RULES,
     *tiles.RULES,
     *tables.RULES,
+    *lookups.RULES,
+    *numbers.RULES,
+    *history.RULES,
 )
 BY_ID: dict[str, Rule] = {rule.id: rule for rule in RULES}
 FAMILIES: dict[str, str] = {
@@ -18,6 +32,9 @@ FAMILIES: dict[str, str] = {
     "KR1": "verdicts",
     "KR2": "tiles and constraints",
     "KR3": "tables",
+    "KR4": "lookup answers",
+    "KR5": "plausible numbers",
+    "KR6": "history",
 }
 
 

@@ -6,15 +6,17 @@ import posixpath
 from collections.abc import Iterator
 
 from registry_tool.records import catalog
-from registry_tool.records.spec import KernelSpec
+from registry_tool.records.spec import KernelSpec, Policy
 from registry_tool.rules.layout import row_of
 from registry_tool.rules.loosening import (
     extensions,
     harness_changes,
     loose_figures,
+    loosened_target,
     loosenings,
 )
 from registry_tool.rules.model import Complaint
+from registry_tool.rules.severity import entries
 from registry_tool.rules.views import ChangeView, FileView, RowView
 
 _POLICY = "registry.yaml"
@@ -33,7 +35,13 @@ def artifact_changed(view: ChangeView) -> Iterator[Complaint]:
             yield Complaint(f"it was deleted, and the row {row} cites its run", path=change.path)
 
 
-def loose_override(file: FileView) -> Iterator[Complaint]:
+def loose_file(file: FileView) -> Iterator[Complaint]:
+    """What a page or registry.yaml allows that none may."""
+    yield from _loose_override(file)
+    yield from _lowered(file)
+
+
+def _loose_override(file: FileView) -> Iterator[Complaint]:
     """What an override of a built-in page allows more than that page."""
     if isinstance(file.value, KernelSpec):
         page = catalog.built_in().get(file.value.kernel)
@@ -58,6 +66,26 @@ def loose_at_row(row: RowView) -> Iterator[Complaint]:
 
 
 _ONLY_TIGHTEN = "an override of a built-in page may only tighten it"
+
+
+def _lowered(file: FileView) -> Iterator[Complaint]:
+    """What registry.yaml lowers though no row may waive it."""
+    if isinstance(file.value, Policy):
+        from registry_tool.records.yaml_errors import line_of
+        from registry_tool.rules.catalog import BY_ID
+
+        for target, rule, level in entries(file.value):
+            known = BY_ID.get(rule)
+            if known is None or level == "error" or known.lowers != "never":
+                continue
+            place = ["targets", target, "rules", rule] if target else ["rules", rule]
+            yield Complaint(
+                f"{rule} ({known.title}) cannot be lowered, {level!r} has no effect: no row may "
+                "waive what it finds",
+                f"/{'/'.join(place)}",
+                line=line_of(file.data, place),
+                fix=f"remove {rule} from `rules`; registry-tool explain {rule} says what it is for",
+            )
 
 
 def loosened(view: ChangeView) -> Iterator[Complaint]:
@@ -96,10 +124,24 @@ def _loosened_policy(view: ChangeView) -> Iterator[Complaint]:
     assert view.base is not None
     for name, before in view.base.policy.targets.items():
         after = view.context.target(name)
-        if after is not None and after.kind != before.kind:
+        if after is None:
+            continue
+        if after.kind != before.kind:
             yield Complaint(
                 f"the target {name} was {before.kind} and is {after.kind} now; what is written "
                 "about the one says nothing about the other",
                 path=_POLICY,
                 fix="take the edit back, and give the other kind a target of its own",
             )
+            continue
+        words = loosened_target(name, before, after)
+        needing = view.rows_fail_before(name) if words else ()
+        for record_path, complaint in needing:
+            yield Complaint(
+                f"this row passes only because the same change edits {_POLICY} ({words[0]}); with "
+                f"the policy as it was: {complaint}",
+                path=record_path,
+            )
+        if not needing:
+            for text in words:
+                yield Complaint(f"{text} (no row needs it yet)", path=_POLICY, severity="warning")

@@ -63,7 +63,8 @@ def _problem(error: InputError, kind: ProblemKind = "schema") -> Problem:
         kind = "duplicate"
     elif error.message.startswith("not YAML"):
         kind = "unreadable"
-    return Problem(kind, error.message, error.line or 1)
+    pointer = getattr(error, "pointer", "")
+    return Problem(kind, error.message, error.line or 1, pointer)
 
 
 def _not_finite(value: Part) -> Iterator[Problem]:

@@ -18,6 +18,7 @@ from registry_tool.rules.views import VerdictView
 
 _DEVICES = (rb"Detected NPU device: *(\S+)", rb"Target device from AIR_TARGET_DEVICE: *(\S+)")
 _EMULATED_LINE = rb"(?m)^Emulated target .*$"
+_REFERENCE_LINE = rb"(?m)^\[reference\] Output .*$"
 _EMULATOR = "registry_tool.emulator"
 
 
@@ -330,10 +331,12 @@ def emulation_marks(view: VerdictView) -> Iterator[tuple[str, str]]:
     device = verdict.environment.device.value
     if device is not None and device.endswith("-emu"):
         yield "/environment/device/value", f"its device is {device}"
-    line = re.search(_EMULATED_LINE, view.log or b"")
-    if line is not None:
-        text = line[0].decode("utf-8", "replace").strip()
-        yield "/attempts", f"its log says {text!r}"
+    for pattern in (_EMULATED_LINE, _REFERENCE_LINE):
+        line = re.search(pattern, view.log or b"")
+        if line is not None:
+            text = line[0].decode("utf-8", "replace").strip()
+            why = ", which only the emulator prints" if pattern is _REFERENCE_LINE else ""
+            yield "/attempts", f"its log says {text!r}{why}"
 
 
 def devices(log: bytes) -> list[str]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from registry_tool.records import kernel
 from registry_tool.records.keys import key_of
 from registry_tool.records.model import Model
+from registry_tool.records.spec import Policy
 from registry_tool.rules.model import Complaint, Rule
 from registry_tool.rules.spelling import nearest
 from registry_tool.rules.views import (
@@ -144,6 +145,23 @@ def _misfits(row: RowView) -> Iterator[Complaint]:
         yield Complaint(f"the herd of {spec.kernel} is {'×'.join(spec.herd)}", "/herd")
 
 
+def _policy_names(file: FileView) -> Iterator[Complaint]:
+    if not isinstance(file.value, Policy):
+        return
+    # Imported here: the catalogue is made of this module too.
+    from registry_tool.rules.catalog import BY_ID
+    from registry_tool.rules.severity import entries
+
+    for target, rule, _ in entries(file.value):
+        if rule not in BY_ID:
+            from registry_tool.records.yaml_errors import line_of
+
+            place = ["targets", target, "rules", rule] if target else ["rules", rule]
+            yield _unknown("rule", rule, f"/{'/'.join(place)}", BY_ID, "the gate's")._replace(
+                line=line_of(file.data, place), fix="registry-tool explain   # lists the rules"
+            )
+
+
 def _verdict_names(view: VerdictView) -> Iterator[Complaint]:
     subject, context = view.verdict.subject, view.context
     if context.target(subject.target) is None:
@@ -247,9 +265,10 @@ RULES = (
         id="KR006",
         title="unknown name",
         summary="A row names a kernel, target, variant, tier, dimension, tile knob or model that "
-        "the registry does not know, or spells it differently.",
+        "the registry does not know, or spells it differently; or registry.yaml names no rule.",
         rationale="A row under a misspelt name is never found, and no constraint is applied to it.",
         fix="correct the spelling",
+        on_file=_policy_names,
         on_row=_row_names,
         on_verdict=_verdict_names,
     ),

@@ -122,14 +122,21 @@ def inside_band(row: RowView) -> Iterator[Complaint]:
                 f"/outputs/{at}/mean_rel_L1",
                 path=row.verdict.path,
             )
+    if verdict.kind != "harness":
+        return
     judged = verdict.gate.band
-    if judged is not None and not (judged.low >= band.low and judged.high <= band.high):
+    if judged is None or not (judged.low >= band.low and judged.high <= band.high):
+        by = "no band" if judged is None else f"the band {_range(judged)}"
         yield Complaint(
-            f"the run was judged by the band {_range(judged)}; the page says {_range(band)}",
-            "/gate/band",
+            f"the run was judged by {by}; the page says {_range(band)}",
+            WIDE_BAND,
             path=row.verdict.path,
             severity="warning",
         )
+
+
+WIDE_BAND = "/gate/band"
+"""Where the complaint about a wide band points: an error if the change itself brings the run."""
 
 
 def sees_zeros(row: RowView) -> Iterator[Complaint]:

@@ -97,7 +97,7 @@ def place(rule: Rule, complaint: Complaint, site: Site) -> Finding:
         path=path,
         line=line,
         pointer=complaint.pointer,
-        record=site.row,
+        record=complaint.record or site.row,
         message=complaint.message,
         fix=fix,
     )
@@ -239,14 +239,16 @@ def _judge_record(
     if record is None:
         return
     cited = views.get(record.verdict.artifact)
-    newer = []
+    newer: Sequence[Verdict] = ()
+    beside: Sequence[Verdict] = ()
     if cited is not None and len(views) > 1:
         ran = cited.verdict.run_id
-        newer = [view.verdict for view in views.values() if view.verdict.run_id > ran]
+        beside = [view.verdict for view in views.values() if view is not cited]
+        newer = [verdict for verdict in beside if verdict.run_id > ran]
     spec, target = context.specs.get(record.kernel), context.target(record.target)
     if spec is not None and not fits(spec, record):
         spec = None
-    view = RowView(path, row, record, context, spec, target, cited, newer, exists)
+    view = RowView(path, row, record, context, spec, target, cited, newer, exists, beside)
     judged.findings += _complaints(_ON_ROW, view, Site(path, row, files, record))
     if record.verdict.kind == "imported":
         judged.imported = _digests(record, cited)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from registry_tool.records import expressions, kernel
 from registry_tool.records.record import Record
-from registry_tool.records.spec import KernelSpec
+from registry_tool.records.spec import KernelSpec, Target
 from registry_tool.records.verdict import Band
 
 _SIZES = (64, 256, 1024, 4096, 8192)
@@ -139,6 +139,20 @@ def harness_changes(before: KernelSpec, after: KernelSpec) -> list[str]:
             continue
         names = [n for n in harness.__struct_fields__ if getattr(harness, n) != getattr(other, n)]
         found.append(f"the harness for {target} is another one ({', '.join(names)})")
+    return found
+
+
+def loosened_target(name: str, before: Target, after: Target) -> list[str]:
+    """What registry.yaml allows on a target that it did not before, in words."""
+    found = []
+    if after.timing_runs < before.timing_runs:
+        runs = f"was {before.timing_runs} and is {after.timing_runs}"
+        found.append(f"timing_runs of {name} {runs}")
+    for metric in ("gflops", "gbps"):
+        was, now = getattr(before.limits, metric, None), getattr(after.limits, metric, None)
+        if was != now and (was is None or now is None or now > was):
+            shown = [f"{one:g}" if one is not None else "not set" for one in (was, now)]
+            found.append(f"the limit of {metric} of {name} was {shown[0]} and is {shown[1]}")
     return found
 
 

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from registry_tool.rules.views import (
         BaselineView,
         ChangeView,
+        CommitView,
         FileView,
         FolderView,
         PageView,
@@ -33,7 +34,8 @@ class Complaint(NamedTuple):
     """What a rule says about one place; `Finding` adds which rule and which row.
 
     ``pointer`` is an RFC 6901 pointer into the file, from which its line is found unless ``line``
-    is given. ``path``, ``fix`` and ``severity`` stand for those of the view and of the rule.
+    is given. ``path``, ``record``, ``fix`` and ``severity`` stand for those of the view and of the
+    rule.
     """
 
     message: str
@@ -42,6 +44,7 @@ class Complaint(NamedTuple):
     line: int | None = None
     fix: str | None = None
     severity: Severity | None = None
+    record: str | None = None
 
 
 class Finding(NamedTuple):
@@ -69,8 +72,10 @@ class Rule:
     """One thing that the gate refuses, and the functions that look for it.
 
     A rule may look at a path, a file, a row, a verdict, a row's folder of verdicts, a generated
-    page, the baseline, or a change of the registry; the engine hands each function the view that
-    it asks for. What is ``owed`` is no error of an imported row that the baseline holds.
+    page, the baseline, a change of the registry, or a commit of a range; the engine hands each
+    function the view that it asks for. What is ``owed`` is no error of an imported row that the
+    baseline holds. A rule that rows may waive can be lowered in registry.yaml, and so can one that
+    is ``by_policy``: what it finds is no fault of one row.
     """
 
     id: str
@@ -81,6 +86,7 @@ class Rule:
     severity: Severity = "error"
     waivable: Waivable = "never"
     owed: bool = False
+    by_policy: bool = False
     on_path: Callable[[PathView], Complaints] | None = None
     on_file: Callable[[FileView], Complaints] | None = None
     on_row: Callable[[RowView], Complaints] | None = None
@@ -89,6 +95,14 @@ class Rule:
     on_page: Callable[[PageView], Complaints] | None = None
     on_baseline: Callable[[BaselineView], Complaints] | None = None
     on_change: Callable[[ChangeView], Complaints] | None = None
+    on_commit: Callable[[CommitView], Complaints] | None = None
+
+    @property
+    def lowers(self) -> Literal["never", "warnings", "always"]:
+        """Which of its findings registry.yaml may lower."""
+        if self.by_policy or self.waivable == "always":
+            return "always"
+        return "warnings" if self.waivable == "warnings" else "never"
 
 
 class Report(NamedTuple):

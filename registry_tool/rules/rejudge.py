@@ -15,9 +15,11 @@ from registry_tool.rules.layout import BASELINE, kind_of, row_of
 from registry_tool.rules.model import Finding
 from registry_tool.rules.pages import Pages, Place, Shown, Source
 from registry_tool.rules.rows import judge_rows
+from registry_tool.rules.severity import levels_of
 from registry_tool.rules.state import FieldValues, State, deviations_of
 from registry_tool.rules.views import FileView, PathView
 from registry_tool.store.cache import Cache
+from registry_tool.store.registry import POLICY
 from registry_tool.store.snapshot import OWN, Snapshot
 from registry_tool.tables.rows import Row
 
@@ -79,6 +81,8 @@ class _Work:
         self.state.owed = [rule.id for rule in RULES if rule.owed]
         self.state.anchor, self.state.base = snapshot.anchor, snapshot.base
         self.state.deviations = deviations_of(snapshot.deviations)
+        if self._context is not None:
+            self.state.levels = levels_of(self._context.policy)
 
     def _lines(self) -> Sequence[str]:
         """The entries that this check looks at."""
@@ -185,6 +189,9 @@ class _Work:
     def _file(self, path: str, data: bytes) -> FileView:
         if path not in self._problems:
             return read_file(path, data)
+        if path == POLICY:
+            policy = self._context.policy if self._context else None
+            return FileView(path, "policy", data, self._problems[path], policy)
         kernel = path.removeprefix("kernels/").removesuffix(".yaml")
         spec = self._context.specs.get(kernel) if self._context else None
         return FileView(path, kind_of(path), data, self._problems[path], spec)
@@ -221,12 +228,7 @@ class _Work:
     def judge_change(self) -> None:
         """Judge what differs from the base."""
         if self._context is not None:
-            failing = {
-                row for row, some in self.state.rows.items() if any(f[1] == "error" for f in some)
-            }
-            findings = judge_change(
-                self._snapshot, self._context, failing, self.state.baseline, self.state.imported
-            )
+            findings = judge_change(self._snapshot, self._context, self.state)
             self.state.change = _fields(findings)
 
     @staticmethod

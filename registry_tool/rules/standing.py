@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from registry_tool.rules import waivers
+from registry_tool.rules import severity, waivers
 from registry_tool.rules.model import Finding
 from registry_tool.rules.state import State
 
@@ -29,15 +29,25 @@ def held(state: State) -> frozenset[str]:
 
 def of(state: State, debt: Collection[str], today: str) -> Iterator[Finding]:
     """Every finding that stands on ``today`` (YYYY-MM-DD); ``debt`` are the rows that are held."""
+    return severity.counted(_standing(state, debt, today), state.levels)
+
+
+def _standing(state: State, debt: Collection[str], today: str) -> Iterator[Finding]:
     owed = frozenset(state.owed)
+    # What the change makes an error is said once.
+    sharper = {(fields[0], fields[2], fields[4]) for fields in state.change if fields[1] == "error"}
     for name in sorted({*state.rows, *state.waivers}):
         findings = [Finding(*fields) for fields in state.rows.get(name, ())]
+        if sharper:
+            findings = [one for one in findings if (one.rule, one.path, one.pointer) not in sharper]
         waived = [waivers.Standing(*fields) for fields in state.waivers.get(name, ())]
         yield from waivers.apply(findings, waived, today, owed if name in debt else ())
     for group in (state.paths.values(), state.pages.values(), [state.change]):
         for some in group:
             for fields in some:
-                yield Finding(*fields)
+                finding = Finding(*fields)
+                if not (finding.record in debt and finding.rule in owed):
+                    yield finding
     if state.baseline is not None and not len(debt) == len(state.imported) == len(state.baseline):
         yield from _amiss(state)
 

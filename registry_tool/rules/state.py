@@ -47,7 +47,8 @@ class State:
     them. ``summaries`` and ``unshown`` are what `pages.Shown` keeps. ``imported`` maps each row
     that stands on an import to its digests, and ``baseline`` each row that baseline.json names to
     the fields of its `EntryView`: None without such a file, ``baseline_unread`` if it is broken;
-    ``owed`` are the rules whose findings such a row owes.
+    ``owed`` are the rules whose findings such a row owes, and ``levels`` how registry.yaml makes
+    findings count (see `severity.levels_of`).
     """
 
     tool: str
@@ -67,6 +68,7 @@ class State:
     baseline: dict[str, list[Any]] | None = None
     baseline_unread: bool = False
     owed: list[str] = field(default_factory=list)
+    levels: dict[str, dict[str, str]] = field(default_factory=dict)
 
 
 def load(cache: Cache, tool: str) -> State | None:

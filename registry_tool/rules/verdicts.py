@@ -11,7 +11,7 @@ from registry_tool.records.verdict import Verdict
 from registry_tool.rules.changes import (
     artifact_changed,
     loose_at_row,
-    loose_override,
+    loose_file,
     loosened,
 )
 from registry_tool.rules.evidence import (
@@ -244,7 +244,8 @@ RULES = (
     Rule(
         id="KR107",
         title="not measured on hardware",
-        summary="An emulated or imported verdict is offered for a hardware target, a speed for an "
+        summary="An emulated (by command, device or log) or imported verdict is offered for a "
+        "hardware target, a speed for an "
         "emulated one, or the diagnosis of a model for a kernel that has a harness.",
         rationale="Emulation proves numerics and nothing about hardware; an import proves only "
         "that somebody wrote it down; the diagnosis of a model compares layers, and covers only "
@@ -256,7 +257,9 @@ RULES = (
     Rule(
         id="KR108",
         title="outside the band",
-        summary="mean_rel_L1 lies outside what the kernel's datapath can give, on either side.",
+        summary="mean_rel_L1 lies outside what the kernel's datapath can give, on either side; or "
+        "the run was judged by a wider band than the page's, which only warns where the change did "
+        "not bring the run itself.",
         rationale="Each datapath has its own rounding, and so its own error. Too good is as "
         "impossible as too bad: it means another path ran, or another number was written.",
         fix="look at the log; VERIFY --force",
@@ -277,14 +280,15 @@ RULES = (
     Rule(
         id="KR110",
         title="loosened rules",
-        summary="A page or registry.yaml allows more than before in the change that needs it, or "
-        "an override of a built-in page allows more than the built-in one.",
+        summary="A page or registry.yaml (a rule lowered, a limit raised, fewer timing runs) "
+        "allows more than before in the change that needs it, an override of a built-in page "
+        "allows more than the built-in one, or registry.yaml lowers what no row may waive.",
         rationale="Whoever may change the measure together with the measured can pass anything. "
         "An override may only tighten; a page of the registry's own is loosened in a change of "
         "its own, which a reviewer can see.",
         fix="take the edit back; an override of a built-in page is never loosened, a page of the "
         "registry's own only in a commit of its own, with the reason",
-        on_file=loose_override,
+        on_file=loose_file,
         on_row=loose_at_row,
         on_change=loosened,
     ),

@@ -6,7 +6,7 @@ Structs instead of dataclasses, because thousands of them are made in a check.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec import UNSET, Struct
@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from registry_tool.records.spec import KernelSpec, Policy, Target
     from registry_tool.records.verdict import Band
     from registry_tool.rules.layout import PathKind
+    from registry_tool.rules.model import Finding
     from registry_tool.store.git import Change
+    from registry_tool.tables.answers import AnswerChange
     from registry_tool.tables.document import Region
     from registry_tool.tables.render import Page
 
@@ -111,8 +113,8 @@ class RowView(Struct, frozen=True):
 
     ``name`` is what its path says; ``spec`` its kernel's page, if the registry knows it and the
     row's fields fit it; ``verdict`` is None if the folder of the row's verdicts has no readable
-    file of that name; ``newer`` are the row's verdicts that ran after it; ``exists`` says whether a
-    path is there.
+    file of that name; ``beside`` are the row's other verdicts, ``newer`` those that ran after it;
+    ``exists`` says whether a path is there.
     """
 
     path: str
@@ -124,6 +126,7 @@ class RowView(Struct, frozen=True):
     verdict: VerdictView | None
     newer: Sequence[Verdict]
     exists: Callable[[str], bool]
+    beside: Sequence[Verdict] = ()
 
     @property
     def verdict_folder(self) -> str:
@@ -194,23 +197,62 @@ class LostView(LedgerView, frozen=True):
     back: str
 
 
+class AlteredView(Struct, frozen=True):
+    """A lookup answer that differs from the base's although no record of its shape changed.
+
+    ``path`` is the file that gives it; ``was_consistent`` says whether this tool makes the base's
+    answer of the base's rows; ``of_default`` that it is asked for without a target.
+    """
+
+    change: AnswerChange
+    path: str
+    was_consistent: bool
+    of_default: bool
+
+
+class CommitView(Struct, frozen=True):
+    """A commit of a range, and the errors that it brought in."""
+
+    oid: str
+    subject: str
+    findings: Sequence[Finding]
+
+
 class ChangeView(Struct, frozen=True):
     """What differs from the commit that this state goes on from; everything else is asked for.
 
+    ``changes`` are those of evidence, pages and policy that stood in the base (and new pages),
+    ``every`` all of them.
     ``base`` is the context of the base, None if it has no readable one. ``cited`` says whether a
     row of the state cites the run of a file (row, file name), ``is_original`` whether a blob is
     the one that a path was committed with at first. ``rows_of`` are the records of a kernel, and
     ``fail_before`` those that pass now and would not have passed with the base's pages and policy,
-    each with the complaint. ``ledger`` is there if the baseline, or a row beside it, changed.
+    each with the complaint; ``rows_fail_before`` the same of the rows of a target that the change
+    touches. ``ledger`` is there if the baseline, or a row beside it, changed.
+
+    ``changed_records`` gives path, and content before and after, of every record that both states
+    have; ``verdicts`` decodes those at some paths; ``is_new`` says whether a path is none of the
+    base's, ``is_restored`` whether a record is an earlier version of itself, and nothing refuses
+    the row; ``line_of`` where a pointer stands in a file. ``moment`` is when the change was made,
+    s since 1970.
     """
 
     changes: Sequence[Change]
+    every: Sequence[Change]
     context: Context
     base: Context | None
     cited: Callable[[str, str], bool]
     is_original: Callable[[str, str], bool]
     rows_of: Callable[[str], Sequence[Record]]
     fail_before: Callable[[str], Sequence[tuple[str, str]]]
+    rows_fail_before: Callable[[str], Sequence[tuple[str, str]]]
+    changed_records: Callable[[], Iterable[tuple[str, Record, Record]]]
+    altered_answers: Callable[[], Iterable[AlteredView]]
+    verdicts: Callable[[Sequence[str]], Iterable[tuple[str, Verdict]]]
+    is_new: Callable[[str], bool]
+    is_restored: Callable[[str], bool]
+    line_of: Callable[[str, str], int]
+    moment: Callable[[], float]
     ledger: LedgerView | None = None
 
 

@@ -517,3 +517,9 @@ def hooks_folder(repository: Repository) -> Path:
     """Where git looks for hooks, core.hooksPath included."""
     out = os.fsdecode(repository.run("rev-parse", "--git-path", "hooks")).strip()
     return (repository.top / out).resolve()
+
+
+def committed(repository: Repository, commit: str) -> float:
+    """When ``commit`` was made, s since 1970."""
+    out = repository.run("show", "-s", "--format=%ct", "--end-of-options", commit, "--")
+    return float(out.split()[0])

@@ -118,8 +118,8 @@ def _read(registry: Registry, path: str | None, target: str) -> Document | None:
     return document
 
 
-class _Side:
-    """The answers of one document, if it is in the form of one."""
+class Answers:
+    """The answers of one document; none if it is not in the form of one."""
 
     def __init__(self, kernel: str, document: Document | None) -> None:
         self._kernel = kernel
@@ -154,6 +154,7 @@ class _Side:
         ]
 
     def answer(self, shape: tuple[int, ...], asked: Asked) -> Answer | None:
+        """What a lookup returns, None if it raises an error; ``shape`` in the order of `dims`."""
         if self._lookup is None:
             return None
         try:
@@ -165,7 +166,7 @@ class _Side:
 def _of_documents(
     kernel: str, target: str, was: Document | None, now: Document | None
 ) -> Iterator[AnswerChange]:
-    before, after = _Side(kernel, was), _Side(kernel, now)
+    before, after = Answers(kernel, was), Answers(kernel, now)
     all_of_them = before.head != after.head
     for shape in dict.fromkeys([*after.shapes, *before.shapes]):
         if not all_of_them and before.shapes.get(shape) == after.shapes.get(shape):

@@ -49,6 +49,7 @@ class Row:
     verdict: Verdict
     log: bytes
     err: bytes = b""
+    timings: tuple[bytes, ...] = ()
     used_by: tuple[Use, ...] = ()
     notes: tuple[str, ...] = ()
     waivers: tuple[Waiver, ...] = ()
@@ -71,11 +72,14 @@ class Row:
     def evidence(self) -> dict[str, bytes]:
         """Path to bytes of verdict and streams."""
         folder, attempt = self.id.verdict_folder, self.verdict.attempts[-1]
-        return {
+        files = {
             self.artifact: canonical.encode(self.verdict),
             f"{folder}/{attempt.log.name}": self.log,
             f"{folder}/{attempt.err.name}": self.err,
         }
+        for run, log in zip(self.verdict.profile or (), self.timings, strict=False):
+            files |= {f"{folder}/{run.log.name}": log, f"{folder}/{run.err.name}": b""}
+        return files
 
 
 def sealed(row: Row) -> Row:
@@ -87,6 +91,12 @@ def sealed(row: Row) -> Row:
         err=stored(attempt.err.name, row.err),
     )
     verdict = replace(row.verdict, attempts=[*row.verdict.attempts[:-1], attempt])
+    if verdict.profile and row.timings:
+        profile = [
+            replace(run, log=stored(run.log.name, log), err=stored(run.err.name, b""))
+            for run, log in zip(verdict.profile, row.timings, strict=False)
+        ]
+        verdict = replace(verdict, profile=profile)
     name = run_id(verdict)
     attempt = replace(
         attempt,
@@ -94,6 +104,16 @@ def sealed(row: Row) -> Row:
         err=replace(attempt.err, name=f"{name}.err"),
     )
     verdict = replace(verdict, run_id=name, attempts=[*verdict.attempts[:-1], attempt])
+    if verdict.profile:
+        profile = [
+            replace(
+                run,
+                log=replace(run.log, name=f"{name}.t{at}.log"),
+                err=replace(run.err, name=f"{name}.t{at}.err"),
+            )
+            for at, run in enumerate(verdict.profile, 1)
+        ]
+        verdict = replace(verdict, profile=profile)
     return dataclasses.replace(row, verdict=verdict)
 
 
@@ -104,8 +124,7 @@ def log_text(verdict: Verdict, emulated: bool) -> bytes:
     lines = [label] if emulated else []
     lines.append(f"Detected NPU device: {target}")
     if verdict.performance is not None:
-        timed = verdict.performance
-        lines.append(f"Latency (us): {timed.latency_us} | Throughput: {timed.gflops:.6e} GFLOP/s")
+        lines.append(speed_text(verdict.performance))
     for out in verdict.outputs:
         lines.append(
             f"[precision] Output {out.index} ({out.elements} elements): "
@@ -116,6 +135,24 @@ def log_text(verdict: Verdict, emulated: bool) -> bytes:
             share = verdict.gate.zero_share
             lines.append(f"[reference] Output {out.index}: zero_share={share:.3e}")
     return ("\n".join([*lines, "PASS!"]) + "\n").encode()
+
+
+def speed_text(timed: Performance) -> str:
+    """What a harness prints of a speed."""
+    if timed.gflops is None:
+        return f"Latency (us): {timed.latency_us} | Bandwidth: {timed.gbps:.6e} GB/s"
+    return f"Latency (us): {timed.latency_us} | Throughput: {timed.gflops:.6e} GFLOP/s"
+
+
+def speed_of(spec: KernelSpec, shape: Mapping[str, int], latency_us: float) -> Performance:
+    """A speed that fits the work of ``spec``, as a harness prints it."""
+    value = float(f"{kernel.throughput(spec, shape, latency_us):.6e}")
+    gflops, gbps = (value, None) if spec.metric == "gflops" else (None, value)
+    return Performance(latency_us=latency_us, gflops=gflops, gbps=gbps, spread=0.0)
+
+
+TIMED = 3
+"""Timing runs of a row on hardware, as many as a registry asks for by default."""
 
 
 def make_row(
@@ -184,9 +221,7 @@ def make_row(
         ],
         attempts=[],
         profile=None,
-        performance=None
-        if emulated
-        else Performance(latency_us=868.4, gflops=4945.846, gbps=None, spread=None),
+        performance=None if emulated else speed_of(spec, shape, 868.4),
         environment=Environment(
             host=Fact(value="0f" * 8, reason=None),
             device=Fact(value=target, reason=None),
@@ -196,28 +231,61 @@ def make_row(
             platform_profile=unknown,
             toolchain={},
         ),
-        sources={},
+        sources={} if emulated else {"gemm/run.py": hashlib.sha256(b"").hexdigest()},
         tool_version=__version__,
     )
-    return finish(verdict, identity, command, second)
+    timed = None
+    if not emulated and target in spec.harness and spec.harness[target].timing is not None:
+        run = hardware.commands(
+            spec, target, Place("/opt/tree", "/opt/llvm-aie"), shape, variant, tile, herd
+        ).timing
+        timed = None if run is None else list(run.recorded)
+    return finish(verdict, identity, command, second, timed)
 
 
-def finish(verdict: Verdict, identity: RowId, command: list[str], second: int = 5) -> Row:
-    """The row of a verdict: its log as a harness would print it, one run, names and digests."""
+def started_at(second: int) -> str:
+    """A moment of January 2026, counted in seconds from its start."""
+    days, rest = divmod(second, 86_400)
+    hours, rest = divmod(rest, 3600)
+    return f"2026-01-{1 + days % 28:02d}T{hours:02d}:{rest // 60:02d}:{rest % 60:02d}Z"
+
+
+def finish(
+    verdict: Verdict,
+    identity: RowId,
+    command: list[str],
+    second: int = 5,
+    timed: list[str] | None = None,
+) -> Row:
+    """The row of a verdict: its log as a harness would print it, one run, names and digests.
+
+    ``timed`` is the command of its timing runs.
+    """
     log = log_text(verdict, verdict.subject.target != "npu2")
     attempt = Attempt(
         command=command,
         exit_status=0,
         timed_out=False,
         status="pass",
-        started=f"2026-01-{1 + second // 86400 % 28:02d}T{second // 3600 % 24:02d}:"
-        f"{second // 60 % 60:02d}:{second % 60:02d}Z",
+        started=started_at(second),
         seconds=1.5,
         lock_wait_s=0.0,
         log=stored("00000000T000000Z-00000000.log", log),
         err=stored("00000000T000000Z-00000000.err", b""),
     )
-    return sealed(Row(identity, replace(verdict, attempts=[attempt]), log))
+    verdict = replace(verdict, attempts=[attempt])
+    if timed is None or verdict.performance is None:
+        return sealed(Row(identity, verdict, log))
+    text = f"Detected NPU device: {verdict.subject.target}\n{speed_text(verdict.performance)}\n"
+    # They start when the gated run has ended, one after the other.
+    starts = [started_at(second + 2 + 2 * at) for at in range(TIMED)]
+    profile = [
+        replace(attempt, command=timed, started=start, seconds=1.25, step="timing")
+        for start in starts
+    ]
+    return sealed(
+        Row(identity, replace(verdict, profile=profile), log, timings=(text.encode(),) * TIMED)
+    )
 
 
 def stored(name: str, data: bytes) -> StoredLog:

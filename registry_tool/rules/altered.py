@@ -1,0 +1,111 @@
+"""Which lookup answers a change alters although no record of theirs changed; reads git."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+import msgspec
+
+from registry_tool.errors import ToolError
+from registry_tool.records import canonical
+from registry_tool.records.record import Record
+from registry_tool.rules.layout import row_of
+from registry_tool.rules.views import AlteredView, Context
+from registry_tool.store import git
+from registry_tool.store.git import Change
+from registry_tool.store.registry import POLICY, Registry
+from registry_tool.store.snapshot import Snapshot
+from registry_tool.tables import answers, render
+from registry_tool.tables.answers import AnswerChange, Answers
+
+_FOLDER, _SUFFIX = "details/", ".json"
+
+
+def altered_answers(
+    snapshot: Snapshot, context: Context, base_of: Callable[[], Context | None]
+) -> Iterator[AlteredView]:
+    """The answers of ``snapshot`` that differ from its base's without a record; see `AlteredView`.
+
+    ``base_of`` reads policy and pages of the base.
+    """
+    changed = [
+        one for one in snapshot.changes
+        if one.path.startswith(_FOLDER) and one.path.endswith(_SUFFIX)
+    ]  # fmt: skip
+    if not changed or snapshot.repository is None or snapshot.base is None:
+        return
+    touched = set(_shapes_touched(snapshot.changes))
+    before_context: Context | None = context
+    if any(one.path == POLICY for one in snapshot.changes):
+        before_context = base_of()
+    if before_context is None:
+        return
+    before = _narrow(snapshot, before_context, [(c.path, c.before) for c in changed])
+    after = _narrow(snapshot, context, [(c.path, c.after) for c in changed])
+    targets = dict.fromkeys([*context.policy.targets, *before_context.policy.targets])
+    found = [(one, False) for name in targets for one in answers.changes(before, after, name)]
+    if before.first_target != after.first_target:
+        found += [(one, True) for one in answers.default_changes(before, after)]
+    base = _Base(snapshot, base_of)
+    for change, of_default in found:
+        if (change.target, change.kernel, tuple(change.shape.values())) not in touched:
+            path = f"{_FOLDER}{change.kernel}{_SUFFIX}"
+            if not of_default and change.target != after.first_target:
+                path = f"{_FOLDER}{change.target}/{change.kernel}{_SUFFIX}"
+            if path not in after.snapshot.oids:
+                continue  # it is gone, which KR301 says
+            consistent = of_default or base.said(change)
+            yield AlteredView(change, path, consistent, of_default)
+
+
+def _shapes_touched(changes: Iterable[Change]) -> Iterator[tuple[object, ...]]:
+    for change in changes:
+        row = row_of(change.path) if change.path.startswith("records/") else None
+        if row is not None:
+            target, kernel, key = row.split("/")
+            sizes = key.partition("+")[0].split("x")
+            if all(size.isdigit() for size in sizes):
+                yield target, kernel, tuple(map(int, sizes))
+
+
+def _narrow(snapshot: Snapshot, context: Context, entries: list[tuple[str, str]]) -> Registry:
+    prefix = snapshot.repository.prefix if snapshot.repository else ""
+    lines = [f"{entry} 0\t{prefix}{path}" for path, entry in entries if entry.startswith("100")]
+    return Registry(snapshot.narrowed(sorted(lines)), context.policy, context.specs)
+
+
+class _Base:
+    """What the base's rows answer by this tool, made where it is asked for."""
+
+    def __init__(self, snapshot: Snapshot, context_of: Callable[[], Context | None]) -> None:
+        self._snapshot = snapshot
+        self._context_of = context_of
+        self._made: dict[tuple[str, str], Answers | None] = {}
+
+    def said(self, change: AnswerChange) -> bool:
+        """Whether the base's rows, by the base's pages, made the answer that stood there."""
+        place = change.target, change.kernel
+        if place not in self._made:
+            self._made[place] = self._answers(*place)
+        made = self._made[place]
+        shape = tuple(change.shape.values())
+        return made is not None and made.answer(shape, change.asked) == change.before
+
+    def _answers(self, target: str, kernel: str) -> Answers | None:
+        context, snapshot = self._context_of(), self._snapshot
+        if context is None or snapshot.repository is None or snapshot.base is None:
+            return None
+        spec, known = context.specs.get(kernel), context.target(target)
+        if spec is None or known is None:
+            return None
+        folder = f"records/{target}/{kernel}"
+        state = snapshot.narrowed(git.tree(snapshot.repository, snapshot.base, [folder]))
+        try:
+            records = [
+                canonical.decode_lenient(data, Record)
+                for _, data in state.stream(state.oids.items())
+            ]
+            data = render.details_json(spec, target, known.kind, records, context.policy.lookup)
+        except (ValueError, ToolError):
+            return None
+        return Answers(kernel, msgspec.json.decode(data))
