@@ -13,6 +13,7 @@ from registry_tool.review.model import Difference, MeasureChange, ModelChange
 from registry_tool.review.sides import Side
 from registry_tool.rules.layout import kind_of
 from registry_tool.rules.loosening import harness_changes, loosenings
+from registry_tool.rules.severity import entries
 from registry_tool.store.git import Change
 
 # From the loosest to the strictest.
@@ -66,10 +67,25 @@ def _policy(before: Side, after: Side) -> Iterator[str]:
             yield f"the target {name} is gone"
         elif now.kind != target.kind:
             yield f"the target {name} was {target.kind} and is {now.kind}"
+    was_levels, now_levels = _rules(before), _rules(after)
+    for key in dict.fromkeys((*was_levels, *now_levels)):
+        old, new = was_levels.get(key), now_levels.get(key)
+        # Nobody can say here whether what the rule says itself is more than a warning.
+        if old != new and (new in ("warning", "off") if new else old == "error"):
+            on, rule = key
+            where = f" on {on}" if on else ""
+            own = "as the rule says"
+            yield f"{rule}{where} was {old or own} and is {new or own}"
     for name, levels in _LEVELS.items():
         was, now_ = getattr(ours, name, None), getattr(theirs, name, None)
         if was in levels and now_ in levels and levels.index(now_) < levels.index(was):
             yield f"{name} was {was} and is {now_ or 'not set'}"
+
+
+def _rules(side: Side) -> dict[tuple[str, str], str]:
+    """The levels that registry.yaml gives to rules, for all targets ("") or one."""
+    assert side.context is not None
+    return {(target, rule): level for target, rule, level in entries(side.context.policy)}
 
 
 def _fields(before: Side, after: Side, path: str) -> Iterator[Difference]:

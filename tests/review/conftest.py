@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import shutil
 from pathlib import Path
@@ -11,9 +12,19 @@ from msgspec.structs import replace
 
 from registry_tool.records import canonical, catalog
 from registry_tool.records.model import Model, Need
-from registry_tool.records.record import Performance, Use, Waiver
+from registry_tool.records.record import Use, Waiver
 from tests.examples import example
-from tests.examples.build import GEMM, OTHER, SMALL, Row, finish, make_row
+from tests.examples.build import (
+    GEMM,
+    OTHER,
+    SMALL,
+    Row,
+    log_text,
+    make_row,
+    sealed,
+    speed_of,
+    speed_text,
+)
 from tests.examples.example import Example
 from tests.examples.fixtures import _template, good, other, row
 
@@ -25,20 +36,18 @@ STEADY = {"M": 2048, "K": 2048, "N": 2048}
 FORGED = {"M": 2048, "K": 1024, "N": 512}
 
 
-def timed(
-    shape: dict[str, int], latency_us: float, second: int, spread: float | None = None
-) -> Row:
-    """A hardware row with a speed."""
+def timed(shape: dict[str, int], latency_us: float, second: int, apart: float = 0.01) -> Row:
+    """A hardware row whose timing runs are ``apart`` (as a share) below and above the median."""
     made = make_row(SPEC, shape, "fused-cast", "npu2", second)
-    flops = 2 * shape["M"] * shape["K"] * shape["N"]
-    performance = Performance(
-        latency_us=latency_us,
-        gflops=round(flops / latency_us / 1e3, 3),
-        gbps=None,
-        spread=spread,
-    )
+    spread = round(2 * apart, 6)
+    performance = replace(speed_of(SPEC, shape, latency_us), spread=spread)
     verdict = replace(made.verdict, performance=performance)
-    return finish(verdict, made.id, verdict.attempts[0].command, second)
+    runs = [
+        speed_of(SPEC, shape, round(latency_us * share, 3)) for share in (1 - apart, 1, 1 + apart)
+    ]
+    logs = tuple(f"Detected NPU device: npu2\n{speed_text(run)}\n".encode() for run in runs)
+    log = log_text(verdict, False)
+    return sealed(dataclasses.replace(made, verdict=verdict, log=log, timings=logs))
 
 
 def noted(row: Row, **human: object) -> bytes:
@@ -66,10 +75,10 @@ def write_base(made: Example) -> None:
     made.write({"models/Toy-1B.json": model(("Q proj", SMALL), ("Down proj", TIMED))})
     made.add(
         make_row(SPEC, SMALL, "drain"),
-        make_row(SPEC, OTHER, "drain", second=6),
-        make_row(SPEC, FORGED, "drain", second=7),
-        timed(TIMED, 8000.0, 8),
-        timed(STEADY, 2000.0, 9),
+        make_row(SPEC, OTHER, "drain", second=60),
+        make_row(SPEC, FORGED, "drain", second=70),
+        timed(TIMED, 8000.0, 80),
+        timed(STEADY, 2000.0, 100),
     )
     made.render()
 
@@ -77,9 +86,9 @@ def write_base(made: Example) -> None:
 def write_change(made: Example) -> None:
     gone = make_row(SPEC, SMALL, "drain")
     made.path(gone.id.record_path).unlink()
-    made.add(make_row(SPEC, SMALL, "direct", second=20), timed(TIMED, 9000.0, 21))
-    made.add(timed(STEADY, 2010.0, 22))
-    kept = make_row(SPEC, OTHER, "drain", second=6)
+    made.add(make_row(SPEC, SMALL, "direct", second=200), timed(TIMED, 9000.0, 210))
+    made.add(timed(STEADY, 2010.0, 230))
+    kept = make_row(SPEC, OTHER, "drain", second=60)
     made.write(
         {
             kept.id.record_path: noted(
@@ -98,7 +107,7 @@ def write_change(made: Example) -> None:
             )
         }
     )
-    forged = make_row(SPEC, FORGED, "drain", second=7)
+    forged = make_row(SPEC, FORGED, "drain", second=70)
     made.edit(forged.id.record_path, '"max_abs": 0.000824', '"max_abs": 0.000124')
     made.write({"models/Toy-1B.json": model(("Q proj", SMALL), ("Down proj", TIMED), ("x", OTHER))})
     made.edit("registry.yaml", "schema_version: 1\n", "schema_version: 1\nlookup: any\n")

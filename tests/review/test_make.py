@@ -47,7 +47,13 @@ def test_every_row_has_the_kind_of_its_change(found: Review) -> None:
 
 
 def test_what_got_worse_stands_first(found: Review) -> None:
-    assert [row.worse for row in found.rows] == [True, True, False, False, False, False]
+    assert [row.worse for row in found.rows] == [True, False, False, False, False, False]
+
+
+def test_a_step_inside_the_spread_is_neither_worse_nor_better(found: Review) -> None:
+    row = one(found, STEADY, "fused-cast")
+    assert [figure.trend for figure in row.figures if figure.unit] == ["within spread"] * 2
+    assert not row.worse
 
 
 def test_speed_is_told_before_and_after(found: Review) -> None:
@@ -98,6 +104,26 @@ def test_a_policy_that_is_looser_is_told(found: Review) -> None:
     assert measure.loosened == ("lookup was sound and is any",)
 
 
+@pytest.mark.parametrize(
+    ("was", "now", "words"),
+    [
+        ("", "rules: {KR202: warning}\n", ["KR202 was as the rule says and is warning"]),
+        ("rules: {KR202: warning}\n", "rules: {KR202: off}\n", ["KR202 was warning and is off"]),
+        ("rules: {KR202: off}\n", "rules: {KR202: error}\n", []),
+        ("rules: {KR202: off}\n", "", []),
+        ("rules: {KR202: error}\n", "", ["KR202 was error and is as the rule says"]),
+    ],
+)
+def test_a_lowered_rule_is_told(good: Example, was: str, now: str, words: list[str]) -> None:
+    text = good.path("registry.yaml").read_text()
+    good.write({"registry.yaml": text + was})
+    good.commit("Before")
+    good.write({"registry.yaml": text + now})
+    good.commit("After")
+    (measure,) = review(good).measures
+    assert list(measure.loosened) == words
+
+
 def test_a_model_that_needs_more_is_told(found: Review) -> None:
     (model,) = found.models
     assert model.kind == "changed"
@@ -106,10 +132,10 @@ def test_a_model_that_needs_more_is_told(found: Review) -> None:
 
 
 def test_the_gate_is_asked_about_the_later_state(found: Review) -> None:
-    (placed,) = [placed for placed in found.findings if placed.finding.severity == "error"]
-    assert placed.finding.rule == "KR105"
-    assert placed.touched
-    assert found.blocking == 1
+    errors = [placed for placed in found.findings if placed.finding.severity == "error"]
+    assert {placed.finding.rule for placed in errors} == {"KR105", "KR601"}
+    assert all(placed.touched for placed in errors)
+    assert found.blocking == 2
 
 
 def test_a_finding_elsewhere_is_not_the_changes(own: Example) -> None:
@@ -148,7 +174,7 @@ def test_a_renamed_target_is_one_change_per_row(good: Example, row: Row, other: 
 
 
 def test_a_removed_row_leaves_its_need_unmet(own: Example) -> None:
-    own.git("rm", "-q", timed(TIMED, 9000.0, 21).id.record_path)
+    own.git("rm", "-q", timed(TIMED, 9000.0, 210).id.record_path)
     own.render()
     own.commit("Retire")
     (move,) = review(own).needs
@@ -252,7 +278,7 @@ def test_only_formatting_is_no_new_figure(good: Example, row: Row) -> None:
 
 
 def test_what_surrounded_the_runs_is_compared(good: Example) -> None:
-    was, now = timed(TIMED, 8000.0, 8), timed(TIMED, 8000.0, 9)
+    was, now = timed(TIMED, 8000.0, 80), timed(TIMED, 8000.0, 100)
     good.add(was)
     good.commit("Measure")
     environment = replace(
