@@ -58,7 +58,7 @@ def _commit(repository: Repository, revision: str) -> str:
     try:
         return git.resolve(repository, revision)
     except GitError:
-        if not git.cut_commits(repository):
+        if not git.shallow_commits(repository):
             raise
         raise GitError(
             f"no commit is called {revision!r} in this shallow clone",
@@ -68,7 +68,7 @@ def _commit(repository: Repository, revision: str) -> str:
 
 def _parent(repository: Repository, head: str, text: str) -> str | None:
     parent = git.first_parent(repository, head)
-    if parent is None and head in git.cut_commits(repository):
+    if parent is None and git.is_cut(repository, head):
         raise GitError(
             f"the parent of {text!r} lies beyond the end of this shallow clone",
             fix="git fetch --deepen=1",
@@ -80,7 +80,7 @@ def _parting(repository: Repository, one: str, other: str, left: str, right: str
     base = git.merge_base(repository, one, other)
     if base is not None:
         return base
-    if git.cut_commits(repository):
+    if git.shallow_commits(repository):
         raise GitError(
             f"where {right or 'HEAD'!r} left {left or 'HEAD'!r} lies beyond the end of this "
             "shallow clone",

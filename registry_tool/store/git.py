@@ -338,8 +338,17 @@ def main_line(repository: Repository) -> str | None:
 _MAIN_LINES = ("@{upstream}", "origin/HEAD", "origin/main", "origin/master", "main", "master")
 
 
-def cut_commits(repository: Repository) -> frozenset[str]:
-    """The commits of a shallow clone whose parents are not here; empty for a whole one."""
+def is_cut(repository: Repository, commit: str) -> bool:
+    """Whether ``commit`` has parents, and a shallow clone left them out."""
+    if commit not in shallow_commits(repository):
+        return False
+    # A root commit that was fetched with a depth is among them, too.
+    head, _, _ = repository.run("cat-file", "commit", commit).partition(b"\n\n")
+    return b"\nparent " in head
+
+
+def shallow_commits(repository: Repository) -> frozenset[str]:
+    """Where a shallow clone ends; empty for a whole one."""
     where = os.fsdecode(repository.run("rev-parse", "--git-path", "shallow")).rstrip("\n")
     try:
         return frozenset((repository.top / where).read_text("ascii").split())

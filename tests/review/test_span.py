@@ -125,3 +125,9 @@ def test_a_parting_beyond_the_end_of_a_shallow_clone_is_not_no_parting(
     assert "shallow clone" in str(error)
     shallow.git("fetch", "-q", "--unshallow")
     assert found(shallow, f"{oid(forked, 'main')}...HEAD").base == oid(forked, "side~1")
+
+
+def test_the_first_commit_of_all_is_whole_in_a_shallow_clone(tmp_path: Path) -> None:
+    made = example.make(tmp_path / "whole")
+    cloned = clone(made, tmp_path / "clone", "--depth=1")
+    assert found(cloned, "HEAD").base is None
