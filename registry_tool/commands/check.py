@@ -1,4 +1,8 @@
-"""Judge the work tree, the index or a revision of a registry by the rules.
+"""Judge the work tree, the index, a revision or a range of a registry by the rules.
+
+registry-tool check --staged
+registry-tool check --ref HEAD --base origin/main --select KR1,KR402
+registry-tool check --range origin/main..HEAD
 
 Exit status 0: nothing is wrong (warnings may be). 1: a finding refuses the state. 2: the registry
 or the revision cannot be read at all.
@@ -11,10 +15,13 @@ import gc
 from pathlib import Path
 
 from registry_tool.commands.common import find, say
-from registry_tool.errors import EXIT_FINDINGS, EXIT_OK
+from registry_tool.errors import EXIT_FINDINGS, EXIT_OK, UsageError
 from registry_tool.report import FORMATS as REPORTERS
 from registry_tool.report.place import way_to
+from registry_tool.rules import selection
 from registry_tool.rules.engine import check
+from registry_tool.rules.model import Report
+from registry_tool.rules.selection import Selection
 from registry_tool.store import snapshot
 from registry_tool.store.snapshot import Snapshot
 
@@ -22,12 +29,39 @@ FORMATS = tuple(REPORTERS)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Which state to judge."""
+    """Which state to judge, and by which rules."""
     state = parser.add_mutually_exclusive_group()
     state.add_argument(
         "--staged", action="store_true", help="what `git commit` would take (for hooks)"
     )
     state.add_argument("--ref", metavar="REV", help="the registry as it stands in a commit")
+    state.add_argument(
+        "--range",
+        metavar="BASE..HEAD",
+        help="every commit of a range that touches the registry, each against its parents",
+    )
+    parser.add_argument(
+        "--base", metavar="REV", help="with --ref: what it is compared with (its first parent)"
+    )
+    parser.add_argument(
+        "--policy-of",
+        metavar="REV",
+        help="measure rows by registry.yaml and kernels/ of another commit, e.g. the base's",
+    )
+    parser.add_argument(
+        "--select",
+        metavar="PREFIX",
+        action="append",
+        default=[],
+        help="only these rules, e.g. KR1 or KR105,KR2; may be repeated",
+    )
+    parser.add_argument(
+        "--ignore",
+        metavar="PREFIX",
+        action="append",
+        default=[],
+        help="not these rules; wins over --select",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -35,15 +69,33 @@ def run(args: argparse.Namespace) -> int:
     # What a check makes it keeps until it ends: looking for garbage takes a tenth of its time.
     gc.disable()
     root = find(args)
-    report = check(_state(args, root))
+    chosen = selection.parse(args.select, args.ignore)
+    report = _report(args, root, chosen)
     if not args.quiet or report.findings or args.format != "text":
         say(REPORTERS[args.format](report, way_to(root, args.format)))
     return EXIT_FINDINGS if report.blocking else EXIT_OK
+
+
+def _report(args: argparse.Namespace, root: Path, chosen: Selection) -> Report:
+    if args.base is not None and args.ref is None:
+        raise UsageError("--base says what --ref is compared with; give both")
+    if args.range is not None:
+        if args.policy_of is not None:
+            raise UsageError("--policy-of is for one state; each commit of a range has its own")
+        from registry_tool.rules.ranges import check_range
+
+        return check_range(root, args.range, chosen.in_commits)
+    by = None
+    if args.policy_of is not None:
+        from registry_tool.rules.context import measure_of
+
+        by = measure_of(root, args.policy_of)
+    return chosen.of(check(_state(args, root), by=by))
 
 
 def _state(args: argparse.Namespace, root: Path) -> Snapshot:
     if args.staged:
         return snapshot.of_index(root)
     if args.ref is not None:
-        return snapshot.of_revision(root, args.ref)
+        return snapshot.of_revision(root, args.ref, args.base)
     return snapshot.of_worktree(root)

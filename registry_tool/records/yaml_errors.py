@@ -81,8 +81,14 @@ def _first(document: dict[str, Any], schema: dict[str, Any]) -> ValidationError:
     # YAML's 2.0 is no whole number, whatever JSON Schema says.
     types = Draft202012Validator.TYPE_CHECKER.redefine("integer", _is_integer)
     validator = extend(Draft202012Validator, type_checker=types)  # type: ignore[no-untyped-call]
-    found: ValidationError = best_match(validator(schema).iter_errors(document))
-    return found
+    errors = list(validator(schema).iter_errors(document))
+    best: ValidationError = best_match(errors)
+    if best is not None and best.validator == "required":
+        # A misspelt field is missing, too: the spelling is what has to be mended.
+        place = list(best.absolute_path)
+        strays = [one for one in errors if one.validator == "additionalProperties"]
+        return next((one for one in strays if list(one.absolute_path) == place), best)
+    return best
 
 
 def _is_integer(_checker: object, value: object) -> bool:

@@ -28,8 +28,6 @@ from registry_tool.store.git import Change
 from registry_tool.store.registry import POLICY
 from registry_tool.store.snapshot import Snapshot
 
-_CONTEXT = ("registry.yaml", "kernels", "models")
-
 
 def judge_change(snapshot: Snapshot, context: Context, state: State) -> list[Finding]:
     """Findings about what differs from the base; ``state`` is what was found so far."""
@@ -113,7 +111,7 @@ def base_context(snapshot: Snapshot) -> Context | None:
     """Policy and pages of the commit that ``snapshot`` goes on from."""
     if snapshot.repository is None or snapshot.base is None:
         return None
-    before = snapshot.narrowed(git.tree(snapshot.repository, snapshot.base, _CONTEXT))
+    before = snapshot.narrowed(git.tree(snapshot.repository, snapshot.base, contexts.FILES))
     return contexts.read(before)[0]
 
 

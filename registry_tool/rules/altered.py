@@ -46,7 +46,8 @@ def altered_answers(
     found = [(one, False) for name in targets for one in answers.changes(before, after, name)]
     if before.first_target != after.first_target:
         found += [(one, True) for one in answers.default_changes(before, after)]
-    base = _Base(snapshot, base_of)
+    base = _Base(snapshot, base_of, before)
+    new_shim = any(one.path == render.SHIM for one in snapshot.changes)
     for change, of_default in found:
         if (change.target, change.kernel, tuple(change.shape.values())) not in touched:
             path = f"{_FOLDER}{change.kernel}{_SUFFIX}"
@@ -54,6 +55,8 @@ def altered_answers(
                 path = f"{_FOLDER}{change.target}/{change.kernel}{_SUFFIX}"
             if path not in after.snapshot.oids:
                 continue  # it is gone, which KR301 says
+            if not of_default and not new_shim and base.was_stale(change):
+                continue  # what changed is a row, in an earlier change that forgot to render
             consistent = of_default or base.said(change)
             yield AlteredView(change, path, consistent, of_default)
 
@@ -77,27 +80,42 @@ def _narrow(snapshot: Snapshot, context: Context, entries: list[tuple[str, str]]
 class _Base:
     """What the base's rows answer by this tool, made where it is asked for."""
 
-    def __init__(self, snapshot: Snapshot, context_of: Callable[[], Context | None]) -> None:
+    def __init__(
+        self, snapshot: Snapshot, context_of: Callable[[], Context | None], before: Registry
+    ) -> None:
+        """``before`` holds the base's files as they stood there."""
         self._snapshot = snapshot
         self._context_of = context_of
-        self._made: dict[tuple[str, str], Answers | None] = {}
+        self._before = before
+        self._made: dict[tuple[str, str], tuple[Answers, Answers]] = {}
 
     def said(self, change: AnswerChange) -> bool:
         """Whether the base's rows, by the base's pages, made the answer that stood there."""
+        _, wanted = self._both(change)
+        return wanted.answer(tuple(change.shape.values()), change.asked) == change.before
+
+    def was_stale(self, change: AnswerChange) -> bool:
+        """Whether the base's file said other things of the shape's rows than these did."""
+        found, wanted = self._both(change)
+        shape = tuple(change.shape.values())
+        ours, theirs = found.shapes.get(shape, {}), wanted.shapes.get(shape, {})
+        return bool(ours.get("methods", {}) != theirs.get("methods", {}))
+
+    def _both(self, change: AnswerChange) -> tuple[Answers, Answers]:
+        """The answers of the base's file, and of its rows."""
         place = change.target, change.kernel
         if place not in self._made:
-            self._made[place] = self._answers(*place)
-        made = self._made[place]
-        shape = tuple(change.shape.values())
-        return made is not None and made.answer(shape, change.asked) == change.before
+            found = answers.document_of(self._before, change.target, change.kernel)
+            self._made[place] = Answers(change.kernel, found), self._answers(*place)
+        return self._made[place]
 
-    def _answers(self, target: str, kernel: str) -> Answers | None:
+    def _answers(self, target: str, kernel: str) -> Answers:
         context, snapshot = self._context_of(), self._snapshot
         if context is None or snapshot.repository is None or snapshot.base is None:
-            return None
+            return Answers(kernel, None)
         spec, known = context.specs.get(kernel), context.target(target)
         if spec is None or known is None:
-            return None
+            return Answers(kernel, None)
         folder = f"records/{target}/{kernel}"
         state = snapshot.narrowed(git.tree(snapshot.repository, snapshot.base, [folder]))
         try:
@@ -107,5 +125,5 @@ class _Base:
             ]
             data = render.details_json(spec, target, known.kind, records, context.policy.lookup)
         except (ValueError, ToolError):
-            return None
+            return Answers(kernel, None)
         return Answers(kernel, msgspec.json.decode(data))

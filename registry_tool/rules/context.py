@@ -4,21 +4,29 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from msgspec.structs import replace
 
 from registry_tool.errors import InputError
 from registry_tool.records import catalog
 from registry_tool.records.fields import Part
 from registry_tool.rules.layout import kind_of
 from registry_tool.rules.views import Context
+from registry_tool.store import git
+from registry_tool.store import snapshot as snapshots
 from registry_tool.store.cache import Cache
 from registry_tool.store.registry import POLICY, read_policy, read_spec
 from registry_tool.store.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from registry_tool.records.explain import Problem, ProblemKind
+
+
+FILES = (POLICY, "kernels", "models")
+"""What a context is made of."""
 
 
 def read(snapshot: Snapshot) -> tuple[Context | None, dict[str, list[Problem]]]:
@@ -53,6 +61,29 @@ def read(snapshot: Snapshot) -> tuple[Context | None, dict[str, list[Problem]]]:
     except InputError as error:
         return None, {**problems, POLICY: [_problem(error)]}
     return Context(policy, specs, models), {**problems, POLICY: []}
+
+
+def measure_of(root: Path, revision: str) -> Snapshot:
+    """Policy and pages as they stand in ``revision``; raises GitError if there is none."""
+    state = snapshots.of_revision(root, revision, revision)
+    assert state.repository is not None
+    assert state.anchor is not None
+    return state.narrowed(git.tree(state.repository, state.anchor, FILES))
+
+
+def measured(context: Context | None, by: Snapshot | None) -> Context | None:
+    """``context`` with the targets, levels of rules and pages of ``by`` where it has them."""
+    if context is None or by is None:
+        return context
+    base, _ = read(by)
+    if base is None:
+        return context
+    targets = {
+        name: base.policy.targets.get(name, target)
+        for name, target in context.policy.targets.items()
+    }
+    policy = replace(context.policy, targets=targets, rules=base.policy.rules)
+    return Context(policy, {**context.specs, **base.specs}, context.models)
 
 
 def _problem(error: InputError, kind: ProblemKind = "schema") -> Problem:

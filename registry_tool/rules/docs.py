@@ -24,6 +24,11 @@ do not edit. `registry-tool check` judges by them, `registry-tool explain RULE` 
 An error refuses the state (exit status 1); a warning does not. A waiver is written into the row
 (`waivers`: rule, reason, by, date, expires) and holds until its last day; one that has expired, or
 that waives what cannot be waived, is a finding itself.
+
+`registry.yaml` may make a rule count otherwise, for all targets (`rules: {KR202: warning}`) or
+below one of `targets`, where it wins: `error`, `warning` or `off`. Whoever lowers a rule in the
+change that needs it is refused by KR110. `check --select KR1 --ignore KR202` looks at some rules
+only, by prefix, and changes nothing of what a hook without them finds.
 """
 _VERIFY = "registry-tool verify --kernel NAME --shape DIM=N,..."
 
@@ -46,6 +51,7 @@ def rule_text(rule: Rule) -> str:
             *textwrap.wrap(f"Fix: {fix_text(rule)}", 78, break_on_hyphens=False),
             "",
             *textwrap.wrap(f"Waiver: {waiver_text(rule)}", 78),
+            *textwrap.wrap(f"In registry.yaml: {level_text(rule)}", 78),
         ]
     )
 
@@ -54,6 +60,18 @@ def waiver_text(rule: Rule) -> str:
     """Who may go on with a finding of the rule, and how."""
     owed = " An imported row that baseline.json holds owes it instead." if rule.owed else ""
     return f"{WAIVABLE_TEXT[rule.waivable]}{owed}"
+
+
+_LEVELS = {
+    "never": "it can be raised, never lowered.",
+    "warnings": "its warnings can be raised, or switched off; its errors stay.",
+    "always": "it can be raised, lowered or switched off (`rules`).",
+}
+
+
+def level_text(rule: Rule) -> str:
+    """What registry.yaml may make of the rule."""
+    return _LEVELS[rule.lowers]
 
 
 def line_text(rule: Rule) -> str:
@@ -69,6 +87,7 @@ def as_json(rule: Rule) -> dict[str, Any]:
         "severity": rule.severity,
         "waivable": rule.waivable,
         "owed": rule.owed,
+        "lowers": rule.lowers,
         "summary": rule.summary,
         "rationale": rule.rationale,
         "fix": fix_text(rule),
@@ -94,8 +113,15 @@ def _section(rule: Rule) -> str:
 
 {_wrapped(f"**Fix:** {fix_text(rule)}")}
 
-{_wrapped(f"**Severity:** {rule.severity}. **Waiver:** {waiver_text(rule)}")}
+{_wrapped(_allowed(rule))}
 """
+
+
+def _allowed(rule: Rule) -> str:
+    return (
+        f"**Severity:** {rule.severity}. **Waiver:** {waiver_text(rule)} "
+        f"**In registry.yaml:** {level_text(rule)}"
+    )
 
 
 def _wrapped(text: str) -> str:

@@ -22,22 +22,30 @@ if TYPE_CHECKING:
     from registry_tool.store.snapshot import Snapshot
 
 
-def check(snapshot: Snapshot, today: str | None = None) -> Report:
-    """Every finding about ``snapshot``; ``today`` (YYYY-MM-DD) decides which waivers hold."""
+def check(snapshot: Snapshot, today: str | None = None, by: Snapshot | None = None) -> Report:
+    """Every finding about ``snapshot``; ``today`` (YYYY-MM-DD) decides which waivers hold.
+
+    Rows are measured by the policy and pages of ``by`` (see `context.measure_of`), if given: those
+    of the base of a change, which the change cannot have loosened.
+    """
     started = time.perf_counter()
     cache = Cache(snapshot.repository)
-    tool = states.tool_signature()
-    known = states.load(cache, tool)
-    now = judged(snapshot, known, cache, tool)
+    tool, name = states.tool_signature(), states.NAME
+    if by is not None:
+        tool, name = states.measured_by(tool, by), states.NAME_BY
+    known = states.load(cache, tool, name)
+    now = judged(snapshot, known, cache, tool, by)
     if now is not known and snapshot.repository is not None:
-        states.save(cache, now)
+        states.save(cache, now, name)
     debt = standing.held(now)
     findings = tuple(sorted(standing.of(now, debt, today or _today()), key=_order))
     seconds = time.perf_counter() - started
     return Report(findings, sum(now.records.values()), seconds, len(debt))
 
 
-def judged(snapshot: Snapshot, known: State | None, cache: Cache, tool: str) -> State:
+def judged(
+    snapshot: Snapshot, known: State | None, cache: Cache, tool: str, by: Snapshot | None = None
+) -> State:
     """The state of ``snapshot``: ``known`` itself if nothing differs from it."""
     changes = states.digest_of(snapshot.changes)
     touched = None
@@ -62,7 +70,7 @@ def judged(snapshot: Snapshot, known: State | None, cache: Cache, tool: str) -> 
         reader.start()
     from registry_tool.rules.rejudge import rejudge
 
-    return rejudge(snapshot, known, touched, changes, cache, tool, reader)
+    return rejudge(snapshot, known, touched, changes, cache, tool, reader, by)
 
 
 _FEW = 10_000

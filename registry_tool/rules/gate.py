@@ -122,7 +122,11 @@ def inside_band(row: RowView) -> Iterator[Complaint]:
                 f"/outputs/{at}/mean_rel_L1",
                 path=row.verdict.path,
             )
-    if verdict.kind != "harness":
+    ran = verdict.subject
+    same = (ran.shape, ran.variant, ran.tile, ran.herd) == (
+        row.record.shape, row.record.variant, row.record.tile, row.record.herd
+    )  # fmt: skip
+    if verdict.kind != "harness" or not same:
         return
     judged = verdict.gate.band
     if judged is None or not (judged.low >= band.low and judged.high <= band.high):

@@ -16,7 +16,7 @@ from registry_tool.rules.model import Finding
 from registry_tool.rules.pages import Pages, Place, Shown, Source
 from registry_tool.rules.rows import judge_rows
 from registry_tool.rules.severity import levels_of
-from registry_tool.rules.state import FieldValues, State, deviations_of
+from registry_tool.rules.state import FieldValues, State, deviations_of, tool_of
 from registry_tool.rules.views import FileView, PathView
 from registry_tool.store.cache import Cache
 from registry_tool.store.registry import POLICY
@@ -34,14 +34,16 @@ def rejudge(
     cache: Cache,
     tool: str,
     reader: Thread,
+    by: Snapshot | None = None,
 ) -> State:
     """The state of ``snapshot``, from what ``known`` says of the paths that were not ``touched``.
 
-    Without either, everything is judged. ``reader`` may still read the files into memory.
+    Without either, everything is judged. ``reader`` may still read the files into memory. Rows are
+    measured by the policy and pages of ``by``, if given.
     """
     if known is None or touched is None or any(map(_changes_everything, touched)):
         known = touched = None
-    work = _Work(snapshot, cache, tool, known, touched)
+    work = _Work(snapshot, cache, tool, known, touched, by)
     work.state.changes = changes
     if reader.ident is not None:
         reader.join()
@@ -67,6 +69,7 @@ class _Work:
         tool: str,
         known: State | None,
         touched: set[str] | None,
+        by: Snapshot | None,
     ) -> None:
         self._snapshot = snapshot
         self._cache = cache
@@ -74,6 +77,7 @@ class _Work:
         self._touched = touched
         self._entries = Entries(snapshot, self._lines())
         self._context, self._problems = contexts.read(self._entries.around)
+        self._measure = contexts.measured(self._context, by)
         self._judged: dict[str, Row | None] = {}
         self._strays: list[str] = []
         self._records: dict[Place, Files] = {}
@@ -81,8 +85,8 @@ class _Work:
         self.state.owed = [rule.id for rule in RULES if rule.owed]
         self.state.anchor, self.state.base = snapshot.anchor, snapshot.base
         self.state.deviations = deviations_of(snapshot.deviations)
-        if self._context is not None:
-            self.state.levels = levels_of(self._context.policy)
+        if self._measure is not None:
+            self.state.levels = levels_of(self._measure.policy)
 
     def _lines(self) -> Sequence[str]:
         """The entries that this check looks at."""
@@ -113,8 +117,10 @@ class _Work:
         if wanted is None:
             self._sort(rows)
         self._count(rows)
-        for answer in judge_rows(self._snapshot, rows, self._context):
-            self._judged[f"records/{answer.row}.json"] = answer.shown
+        for answer in judge_rows(self._snapshot, rows, self._measure):
+            # What other pages make of a row is not what is shown here.
+            if self._measure is self._context:
+                self._judged[f"records/{answer.row}.json"] = answer.shown
             self._keep(self.state.rows, answer.row, answer.findings)
             if answer.waivers:
                 self.state.waivers[answer.row] = [list(waiver) for waiver in answer.waivers]
@@ -219,7 +225,7 @@ class _Work:
         )
         held = [(name.split("/")[0], name.split("/")[1]) for name in self.state.records]
         touched = self._touched if self._touched is not None else set(self._entries.around.oids)
-        pages = Pages(self._context, self._entries.around, self._cache, self._tool)
+        pages = Pages(self._context, self._entries.around, self._cache, tool_of(self._tool))
         pages.update(shown, held, places, touched, source)
         self.state.pages = {path: _fields(some) for path, some in shown.pages.items()}
         self.state.summaries = shown.summaries

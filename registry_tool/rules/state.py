@@ -12,13 +12,18 @@ import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from registry_tool import __version__
 from registry_tool.store.cache import Cache
 from registry_tool.store.git import Change
 
+if TYPE_CHECKING:
+    from registry_tool.store.snapshot import Snapshot
+
 NAME = "check-state.json"
+NAME_BY = "check-state-by.json"
+"""What is remembered of a check by the policy of another state, apart from the hook's own."""
 _PACKAGE = Path(__file__).resolve().parent.parent
 _READ_BY_RULES = (
     "",
@@ -71,9 +76,9 @@ class State:
     levels: dict[str, dict[str, str]] = field(default_factory=dict)
 
 
-def load(cache: Cache, tool: str) -> State | None:
+def load(cache: Cache, tool: str, name: str = NAME) -> State | None:
     """The state that ``tool`` kept, or None if there is none that can be used."""
-    fields = cache.load(NAME)
+    fields = cache.load(name)
     if not isinstance(fields, dict) or fields.get("tool") != tool:
         return None
     try:
@@ -84,9 +89,22 @@ def load(cache: Cache, tool: str) -> State | None:
     return state
 
 
-def save(cache: Cache, state: State) -> None:
+def save(cache: Cache, state: State, name: str = NAME) -> None:
     """Keep ``state`` for the next check."""
-    cache.save(NAME, state.__dict__)
+    cache.save(name, state.__dict__)
+
+
+_BY = "/"
+
+
+def measured_by(tool: str, by: Snapshot) -> str:
+    """``tool`` where it measures rows by what ``by`` holds."""
+    return f"{tool}{_BY}{zlib.crc32(os.fsencode(chr(0).join(by.lines))):08x}"
+
+
+def tool_of(state: str) -> str:
+    """The tool alone, whatever it measured by."""
+    return state.partition(_BY)[0]
 
 
 def deviations_of(changes: Sequence[Change]) -> dict[str, tuple[str, str]]:

@@ -532,3 +532,40 @@ def committed(repository: Repository, commit: str) -> float:
     """When ``commit`` was made, s since 1970."""
     out = repository.run("show", "-s", "--format=%ct", "--end-of-options", commit, "--")
     return float(out.split()[0])
+
+
+class Step(NamedTuple):
+    """One commit of a walk; ``parents`` are the nearest commits that the walk knows, or its base's.
+
+    ``made`` is when it was committed, s since 1970.
+    """
+
+    oid: str
+    parents: tuple[str, ...]
+    made: float
+    subject: str
+
+
+def walk(repository: Repository, base: str, head: str, names: Sequence[str]) -> list[Step]:
+    """The commits from ``base`` (left out) to ``head`` that touch ``names``, parents first.
+
+    Merges are among them, and commits of side branches whose content a merge did not take.
+    Raises GitError if the history is cut within the range: nobody knows what came before.
+    """
+    out = repository.run(
+        "log", "--topo-order", "--reverse", "--full-history", "--parents", "--no-show-signature",
+        "--no-color", "--format=%H%x00%P%x00%ct%x00%s", f"^{base}", head,
+        "--", *repository.pathspecs(names),
+    )  # fmt: skip
+    steps = []
+    for line in os.fsdecode(out).split("\n"):
+        if line:
+            oid, parents, made, subject = line.split("\0", 3)
+            steps.append(Step(oid, tuple(parents.split()), float(made), subject))
+    if any(not step.parents for step in steps):
+        shallow = repository.run("rev-parse", "--is-shallow-repository").strip()
+        if shallow == b"true":
+            raise GitError(
+                "the history of this clone is cut within the range", fix="git fetch --unshallow"
+            )
+    return steps

@@ -188,9 +188,14 @@ def of_revision(root: Path, revision: str, base: str | None = None) -> Snapshot:
     repository = git.require_repository(root)
     commit = git.resolve(repository, revision)
     before = git.resolve(repository, base) if base else git.first_parent(repository, commit)
-    changes = git.tree_changes(repository, before, commit, OWN)
+    return of_commit(root, repository, commit, before)
+
+
+def of_commit(root: Path, repository: Repository, commit: str, base: str | None) -> Snapshot:
+    """The same of two commits that are known by their ids."""
+    changes = [] if base == commit else git.tree_changes(repository, base, commit, OWN)
     listing = partial(git.tree, repository, commit)
-    return Snapshot("revision", root, repository, commit, (), before, changes, listing)
+    return Snapshot("revision", root, repository, commit, (), base, changes, listing)
 
 
 def of_worktree(root: Path) -> Snapshot:

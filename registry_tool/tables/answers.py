@@ -82,6 +82,12 @@ def default_changes(before: Registry, after: Registry) -> list[AnswerChange]:
     ]
 
 
+def document_of(registry: Registry, target: str, kernel: str) -> Document | None:
+    """The parsed JSON of a kernel on ``target`` as it stands there, None if none does."""
+    found = _files(registry, target).get(kernel)
+    return None if found is None else _read(registry, found[0], target)
+
+
 def _files(registry: Registry, target: str) -> dict[str, tuple[str, str]]:
     """Kernel to path and blob id of its JSON file on ``target``; empty if it is no target."""
     if target not in registry.policy.targets:
