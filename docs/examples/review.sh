@@ -1,7 +1,8 @@
 #!/bin/sh
 # The gate and the review, for a CI that runs a script: review.sh REGISTRY [BASE].
 # BASE is the commit before the change (zeros: there was none); without one, HEAD's first parent.
-# Leaves registry-review.md, .xml (JUnit) and .sarif in the working folder; exits as the review does.
+# Leaves registry-review.md, .xml (JUnit), .sarif and .codequality.json in the working folder, and
+# exits as the review does.
 set -eu
 registry=$1
 base=${2:-}
@@ -12,4 +13,5 @@ case "$base" in
 esac
 exec registry-tool review --registry "$registry" \
   --write md=registry-review.md --write junit=registry-review.xml \
-  --write sarif=registry-review.sarif -- "$range"
+  --write sarif=registry-review.sarif \
+  --write codequality=registry-review.codequality.json -- "$range"

@@ -31,12 +31,14 @@ def _write_review(module: str, review: Review, way: str) -> str:
     return text
 
 
+_OF_FINDINGS = ("sarif", "junit", "github", "codequality")
+
 FORMATS: Mapping[str, Reporter] = {
-    name: partial(_write, name) for name in ("text", "json", "sarif", "junit", "github", "md")
+    name: partial(_write, name) for name in ("text", "json", *_OF_FINDINGS, "md")
 }
 REVIEWS: Mapping[str, ReviewReporter] = {
     "text": partial(_write_review, "review_text"),
     "json": partial(_write_review, "review_json"),
     "md": partial(_write_review, "review_md"),
-    **{name: partial(_write_review, name) for name in ("sarif", "junit", "github")},
+    **{name: partial(_write_review, name) for name in _OF_FINDINGS},
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-_FROM_TOP = ("sarif", "junit", "github", "md")
+_FROM_TOP = ("sarif", "junit", "github", "codequality", "md")
 """What code hosts read: they know nothing of the folder in which a CI stood."""
 
 

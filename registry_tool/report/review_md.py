@@ -41,6 +41,8 @@ def _head(review: Review) -> str:
     ]
     if any(row.emulated for row in review.rows):
         lines += ["", "*emulated* rows are numerics on a CPU: they say nothing about hardware."]
+    if review.unjudged:
+        lines += ["", f"The commits in between were not judged: {markdown(review.unjudged)}"]
     return "\n".join(lines)
 
 

@@ -23,6 +23,8 @@ def write_review(review: Review, way: str) -> str:
 def _head(review: Review) -> Iterator[str]:
     yield start(f"review {words.span(review)} ({review.title})")
     yield start("; ".join(words.counts(review)))
+    if review.unjudged:
+        yield start(f"the commits in between were not judged: {review.unjudged}")
 
 
 def _body(review: Review, way: str) -> Iterator[str]:

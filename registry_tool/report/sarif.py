@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from registry_tool import __version__
 from registry_tool.report.escape import json_text, line
+from registry_tool.report.fingerprint import fingerprints
 from registry_tool.rules.catalog import RULES
 from registry_tool.rules.model import WAIVABLE_TEXT, Finding, Report, Rule
 
@@ -21,8 +20,6 @@ if TYPE_CHECKING:
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _ROOT = "%SRCROOT%"
 _FINGERPRINT = "registryFinding/v1"
-# What moves when lines above it do, and says nothing about the finding itself.
-_POSITIONS = re.compile(r"\blines? \d+(?: and \d+)?|:\d+(?=:)")
 
 
 def write(report: Report, way: str) -> str:
@@ -85,12 +82,9 @@ def _name(title: str) -> str:
 
 
 def _results(
-    findings: Iterable[Finding], way: str, places: dict[str, int]
+    findings: Sequence[Finding], way: str, places: dict[str, int]
 ) -> Iterable[dict[str, Any]]:
-    seen: Counter[str] = Counter()
-    for finding in findings:
-        print_ = _fingerprint(finding)
-        seen[print_] += 1
+    for finding, print_ in zip(findings, fingerprints(findings), strict=True):
         result: dict[str, Any] = {"ruleId": finding.rule}
         if finding.rule in places:
             result["ruleIndex"] = places[finding.rule]
@@ -109,8 +103,7 @@ def _results(
                     }
                 }
             ],
-            # Twice the same complaint about one place stays two.
-            "partialFingerprints": {_FINGERPRINT: f"{print_}:{seen[print_]}"},
+            "partialFingerprints": {_FINGERPRINT: print_},
             "properties": {"record": finding.record, "pointer": finding.pointer},
         }
 
@@ -121,12 +114,6 @@ def _bytes(path: str) -> bytes:
         return os.fsencode(path)
     except UnicodeEncodeError:
         return path.encode("utf-8", "backslashreplace")
-
-
-def _fingerprint(finding: Finding) -> str:
-    words = _POSITIONS.sub("", finding.message)
-    parts = (finding.rule, finding.path, finding.pointer, words)
-    return hashlib.sha256("\0".join(parts).encode("utf-8", "replace")).hexdigest()[:32]
 
 
 def _message(text: str) -> str:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-from registry_tool.review import answers, ledgers, measures, needs, rows, sides
+from registry_tool.review import answers, judged, ledgers, measures, needs, rows, sides
 from registry_tool.review.model import Placed, Review, RowChange
 from registry_tool.review.span import Span
-from registry_tool.rules import engine
 from registry_tool.store import git, snapshot
 from registry_tool.store.snapshot import Snapshot
 
@@ -49,9 +48,9 @@ def _review(
     changed = tuple(
         rows.change(pair, before, after, _serves(pair, needed), today) for pair in pairs
     )
-    report = engine.check(after_state)
     touched = {change.path for change in changes}
     names = {row.row for row in changed}
+    report = judged.of(after_state, names)
     placed = [
         Placed(finding, finding.path in touched or finding.record in names)
         for finding in report.findings
@@ -70,6 +69,7 @@ def _review(
         waivers=tuple(waiver for row in changed for waiver in row.waivers),
         findings=tuple(sorted(placed, key=_weight)),
         records=report.records,
+        unjudged=report.unjudged,
     )
 
 

@@ -208,7 +208,8 @@ class Placed:
 class Review:
     """How ``head`` differs from ``base`` (a commit, or None for nothing), and what is wrong there.
 
-    ``head`` is a commit, `index` or `worktree`.
+    ``head`` is a commit, `index` or `worktree`. ``unjudged`` says why the commits in between were
+    not judged one by one, if they were not.
     """
 
     base: str | None
@@ -224,6 +225,7 @@ class Review:
     waivers: tuple[WaiverChange, ...] = ()
     findings: tuple[Placed, ...] = ()
     records: int = 0
+    unjudged: str | None = None
 
     @property
     def blocking(self) -> int:

@@ -189,3 +189,12 @@ def test_a_comment_of_long_texts_still_fits() -> None:
     long = replace(samples.NOTED, notes_added=("|" * 1000,) * 3000, waivers=samples.NOTED.waivers)
     out = REVIEWS["md"](replace(samples.REVIEW, rows=(long,) * 50), "")
     assert len(out.encode()) <= 65_536
+
+
+@few
+@given(texts)
+def test_code_quality_is_a_list_of_issues(text: str) -> None:
+    issues = json.loads(FORMATS["codequality"](report(text), "way/"))
+    assert [issue["severity"] for issue in issues] == ["critical", "minor"]
+    assert len({issue["fingerprint"] for issue in issues}) == 2
+    assert issues[0]["location"] == {"path": f"way/{escape.line(text)}", "lines": {"begin": 25}}

@@ -18,6 +18,7 @@ from tests.report import samples
 GOLDEN = Path(__file__).parent / "golden"
 ENDINGS = {
     "text": "txt", "json": "json", "md": "md", "sarif": "sarif", "junit": "xml", "github": "github",
+    "codequality": "codequality",
 }  # fmt: skip
 
 
