@@ -326,3 +326,45 @@ def test_the_script_for_other_hosts_leaves_every_file(
     names = {path.name for path in runner.workspace.glob("registry-review.*")}
     endings = ("md", "xml", "sarif", "codequality.json")
     assert names == {f"registry-review.{ending}" for ending in endings}
+
+
+def comment_script() -> str:
+    """The script in docs/ci.md that keeps a comment up to date."""
+    text = (ROOT / "docs" / "ci.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)
+    script: str = YAML(typ="safe", pure=True).load(block)[1]["run"]
+    return script
+
+
+@pytest.mark.parametrize(
+    ("known", "wanted"),
+    [
+        ("", ["api", "--silent", "repos/o/r/issues/7/comments", "-F", "body=@review.md"]),
+        ("42\n43\n", ["api", "--silent", "--method", "PATCH", "repos/o/r/issues/comments/42",
+                      "-F", "body=@review.md"]),
+    ],
+)  # fmt: skip
+def test_a_comment_is_made_once_and_then_kept_up_to_date(
+    tmp_path: Path, known: str, wanted: list[str]
+) -> None:
+    """With a stand-in for `gh` that lists ``known`` comments and keeps its words."""
+    stand_in = tmp_path / "gh"
+    stand_in.write_text(
+        f'#!/bin/sh\ncase "$*" in *--paginate*) printf "{known}" ;;\n'
+        f'*) printf "%s\\n" "$@" > "{tmp_path}/words" ;; esac\n'
+    )
+    stand_in.chmod(0o755)
+    done = subprocess.run(
+        ["bash", "-eo", "pipefail", "-c", comment_script()],
+        env={
+            "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}",
+            "GITHUB_REPOSITORY": "o/r",
+            "PULL": "7",
+            "BODY": "review.md",
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "words").read_text().splitlines() == wanted
