@@ -205,17 +205,16 @@ class _Seeker:
     def changed_records(self) -> Iterator[tuple[str, Record, Record]]:
         """Path, and content before and after, of every record that both states have."""
         changed = {
-            change.path: change
-            for change in self._snapshot.changes
-            if change.was_there and change.is_there and kind_of(change.path) == "record"
+            path: change
+            for path, change in self._there.items()
+            if change.was_there and kind_of(path) == "record"
         }
         repository = self._snapshot.repository
         if not changed or repository is None:
             return
         old = git.blobs(repository, [change.old_oid for change in changed.values()])
-        known = [(path, one.new_oid) for path, one in changed.items()
-                 if path in self._snapshot.oids]  # fmt: skip
-        for path, data in self._snapshot.stream(known):
+        new = [(path, change.new_oid) for path, change in changed.items()]
+        for path, data in self._snapshot.stream(new):
             before, after = _record(old[changed[path].old_oid]), _record(data)
             # What cannot be read is another rule's affair.
             if before is not None and after is not None:
@@ -231,26 +230,32 @@ class _Seeker:
 
     def verdicts(self, paths: Sequence[str]) -> Iterator[tuple[str, Verdict]]:
         """Those of the verdicts at ``paths`` that can be read."""
-        oids = self._snapshot.oids if paths else {}
-        for path, data in self._snapshot.stream([(p, oids[p]) for p in paths if p in oids]):
+        there = [(path, self._there[path].new_oid) for path in paths if path in self._there]
+        for path, data in self._snapshot.stream(there):
             with contextlib.suppress(ValueError):
                 yield path, canonical.decode_lenient(data, Verdict)
 
     def is_new(self, path: str) -> bool:
         """Whether the change brings ``path``."""
-        return path in self._added
+        return path in self._there and not self._there[path].was_there
 
     def is_restored(self, path: str) -> bool:
         """Whether a record is an earlier version of itself, and nothing refuses the row."""
-        repository, oid = self._snapshot.repository, self._snapshot.oids.get(path)
-        if repository is None or oid is None or row_of(path) in self._failing:
+        repository = self._snapshot.repository
+        if repository is None or path not in self._there or row_of(path) in self._failing:
             return False
+        oid = self._there[path].new_oid
         commits = git.history(repository, [path], self._snapshot.base or "HEAD")
         return any(change.new_oid == oid for commit in commits for change in commit.changes)
 
     @cached_property
-    def _added(self) -> set[str]:
-        return {one.path for one in self._snapshot.changes if one.is_there and not one.was_there}
+    def _there(self) -> dict[str, Change]:
+        """What the change adds or alters, without conflicts; nothing else need be listed."""
+        return {
+            change.path: change
+            for change in self._snapshot.changes
+            if change.is_there and change.status != "U"
+        }
 
     def line_of(self, path: str, pointer: str) -> int:
         """Where ``pointer`` stands in the file ``path``."""

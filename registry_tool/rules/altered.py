@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 
 import msgspec
 
@@ -46,6 +47,11 @@ def altered_answers(
     found = [(one, False) for name in targets for one in answers.changes(before, after, name)]
     if before.first_target != after.first_target:
         found += [(one, True) for one in answers.default_changes(before, after)]
+
+    @cache
+    def reads(target: str, kernel: str) -> bool:
+        return Answers(kernel, answers.document_of(after, target, kernel)).is_sound
+
     base = _Base(snapshot, base_of, before)
     new_shim = any(one.path == render.SHIM for one in snapshot.changes)
     for change, of_default in found:
@@ -53,8 +59,8 @@ def altered_answers(
             path = f"{_FOLDER}{change.kernel}{_SUFFIX}"
             if not of_default and change.target != after.first_target:
                 path = f"{_FOLDER}{change.target}/{change.kernel}{_SUFFIX}"
-            if path not in after.snapshot.oids:
-                continue  # it is gone, which KR301 says
+            if not reads(change.target, change.kernel):
+                continue  # it is gone, or in no form at all, which KR301 says
             if not of_default and not new_shim and base.was_stale(change):
                 continue  # what changed is a row, in an earlier change that forgot to render
             consistent = of_default or base.said(change)

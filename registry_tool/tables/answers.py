@@ -147,6 +147,11 @@ class Answers:
             name: part for name, part in document.items() if name not in ("shapes", "_comment")
         }
 
+    @property
+    def is_sound(self) -> bool:
+        """Whether the document is in the form of one, so that it can be asked."""
+        return self._lookup is not None
+
     def questions(self, shape: tuple[int, ...]) -> list[Asked]:
         """What there is to ask about a shape."""
         entry = self.shapes.get(shape)

@@ -146,7 +146,7 @@ def test_a_partial_file_changes_only_the_fields_that_it_gives() -> None:
 
 
 def test_a_partial_file_of_an_unknown_kernel_is_not_enough() -> None:
-    with pytest.raises(InputError, match="schema_version.* missing"):
+    with pytest.raises(InputError, match=r"schema_version.* missing"):
         parse_spec(b"kernel: Softmax_bf16\ntiles_target: 4\n", "k.yaml", catalog.built_in())
 
 
