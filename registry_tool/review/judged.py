@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
 from registry_tool.errors import GitError
@@ -23,7 +24,7 @@ class Judged(NamedTuple):
     unjudged: str | None = None
 
 
-def of(state: Snapshot, rows: Collection[str]) -> Judged:
+def of(state: Snapshot, rows: AbstractSet[str]) -> Judged:
     """The findings about ``state`` and how it came from its base; ``rows`` are those that changed.
 
     A row that changed and only holds by pages or policy of the same change is found by those of
@@ -40,20 +41,17 @@ def of(state: Snapshot, rows: Collection[str]) -> Judged:
 
 
 def _by_base(
-    state: Snapshot, findings: Sequence[Finding], rows: Collection[str]
+    state: Snapshot, findings: Sequence[Finding], rows: AbstractSet[str]
 ) -> Iterator[Finding]:
     if state.base is None or not any(
         kind_of(change.path) in ("policy", "spec") for change in state.changes
     ):
         return
-    known = {_place(one) for one in findings if one.severity == "error"}
+    # Rules about changes tell most of it already; one reason to refuse a row is enough.
+    refused = {one.record for one in findings if one.severity == "error"}
     for one in engine.check(state, by=measure_of(state.root, state.base)).findings:
-        if one.severity == "error" and one.record in rows and _place(one) not in known:
+        if one.severity == "error" and one.record in rows - refused:
             yield one._replace(message=f"by pages and policy as they were before: {one.message}")
-
-
-def _place(one: Finding) -> tuple[str, str, str]:
-    return one.rule, one.path, one.pointer
 
 
 def _commits(state: Snapshot, findings: Sequence[Finding]) -> Iterator[Finding]:

@@ -9,7 +9,7 @@ import xml.etree.ElementTree as ElementTree
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from registry_tool.report import FORMATS, REVIEWS, escape
@@ -46,6 +46,9 @@ def is_seen(text: str) -> bool:
 
 
 @given(texts)
+@example("::error::x")
+@example(" \t::add-mask::x")
+@example("##vso[task.complete]")
 def test_a_line_holds_nothing_that_cannot_be_seen_and_no_command(text: str) -> None:
     line = escape.line(text)
     assert is_seen(line)

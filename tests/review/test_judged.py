@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from registry_tool.records import catalog
+from registry_tool.review import judged
 from registry_tool.review.model import Review
+from registry_tool.store import snapshot
 from tests.examples.build import GEMM, Row, make_row
 from tests.examples.example import Example
 from tests.review.conftest import SPEC, noted
@@ -36,6 +38,20 @@ def test_a_row_that_needs_the_change_of_policy_is_refused_by_the_old_one(good: E
     good.render()
     good.commit("Lower the rule, and add what breaks it")
     assert {record for _, record in errors(review(good))} == {str(made.id)}
+
+
+def test_the_old_policy_alone_would_refuse_that_row(good: Example) -> None:
+    made = small_herd()
+    good.write({"registry.yaml": good.path("registry.yaml").read_text() + LOWERED})
+    good.add(made)
+    good.render()
+    good.commit("Lower the rule, and add what breaks it")
+    state = snapshot.of_revision(good.root, "HEAD")
+    found = list(judged._by_base(state, (), {str(made.id)}))
+    assert "KR202" in {one.rule for one in found}
+    assert all(one.message.startswith("by pages and policy as they were before: ") for one in found)
+    assert list(judged._by_base(state, (), set())) == []
+    assert list(judged._by_base(state, found, {str(made.id)})) == []
 
 
 def test_a_policy_alone_is_not_held_against_old_rows(good: Example) -> None:

@@ -181,6 +181,15 @@ def test_a_removed_row_leaves_its_need_unmet(own: Example) -> None:
     assert (move.move, move.after) == ("unmet", None)
 
 
+def test_a_row_that_did_not_pass_meets_no_need(own: Example) -> None:
+    row = timed(TIMED, 9000.0, 210).record
+    link = replace(row.verdict, status="unverified", kind="imported")
+    path = timed(TIMED, 9000.0, 210).id.record_path
+    own.write({path: canonical.encode(replace(row, verdict=link))})
+    own.commit("Doubt")
+    assert [move.move for move in review(own).needs] == ["unmet"]
+
+
 def test_a_waiver_is_followed_over_its_life(good: Example, row: Row) -> None:
     def until(*days: str) -> Review:
         waivers = [
