@@ -64,7 +64,7 @@ def check_range(root: Path, text: str, wanted: Callable[[str], bool] = bool) -> 
     found: list[Finding] = []
     for step in git.walk(repository, base, head, OWN):
         errors = [one for one in walk.brought_in(step) if wanted(one.rule)]
-        view = CommitView(step.oid, step.subject, errors)
+        view = CommitView(step.oid, _printable(step.subject), errors)
         found += _placed(view)
     walk.keep()
     state = snapshot.of_commit(root, repository, head, head)
@@ -72,6 +72,11 @@ def check_range(root: Path, text: str, wanted: Callable[[str], bool] = bool) -> 
     levels = {} if context is None else levels_of(context.policy)
     records = sum(kind_of(path) == "record" for path in state.oids)
     return Report(tuple(counted(found, levels)), records, time.perf_counter() - started)
+
+
+def _printable(subject: str) -> str:
+    """A subject without what would steer a terminal."""
+    return "".join(character if character.isprintable() else "?" for character in subject)
 
 
 def _placed(view: CommitView) -> Iterator[Finding]:

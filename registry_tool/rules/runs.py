@@ -84,18 +84,18 @@ def moment(started: str) -> float:
 
 
 def _of_now(view: ChangeView) -> Iterator[Complaint]:
-    runs = []
+    runs: dict[str, float] = {}
     for change in view.every:
-        path = change.path
-        if change.was_there or not change.is_there or not path.startswith("verdicts/"):
-            continue
-        match = _RUN_ID.match(path.rpartition("/")[2]) if path.endswith(".json") else None
-        if match is None:
-            continue
-        runs.append(path)
-        if moment(" ".join(match.groups())) > view.moment() + _DAY_S:
+        folder, _, name = change.path.rpartition("/")
+        match = _RUN_ID.match(name)
+        is_new = change.is_there and not change.was_there
+        if match and is_new and folder.startswith("verdicts/") and name.endswith(".json"):
+            runs[change.path] = moment(" ".join(match.groups()))
+    latest = view.moment() + _DAY_S if runs else 0.0
+    for path, started in runs.items():
+        if started > latest:
             yield Complaint("the run is of a day that is still to come", "/run_id", path=path)
-    yield from _one_at_a_time(view, runs)
+    yield from _one_at_a_time(view, list(runs))
 
 
 def _one_at_a_time(view: ChangeView, paths: Sequence[str]) -> Iterator[Complaint]:

@@ -125,6 +125,22 @@ def test_a_page_that_moves_answers_is_refused_with_every_answer(good: Example) -
     assert good.rules("--ref", "HEAD") == {"KR402"}
 
 
+def test_a_registry_that_lowered_the_rule_before_is_only_warned(good: Example) -> None:
+    two_methods(good)
+    head = "schema_version: 1\n"
+    good.edit("registry.yaml", head, f"{head}rules: {{KR402: warning}}\n")
+    prefer(good)
+    good.render()
+    assert good.rules() == {"KR110"}
+    good.path(f"kernels/{GEMM}.yaml").unlink()
+    good.render()
+    good.commit("Let answers move")
+    prefer(good)
+    good.render()
+    found = good.findings()
+    assert (ids(found), ids(found, "warning")) == (set(), {"KR402"})
+
+
 def test_an_answer_that_moves_with_a_row_of_its_shape_is_fine(good: Example) -> None:
     prefer(good)
     good.add(make_row(catalog.built_in()[GEMM], SMALL, "fused-cast", second=9))

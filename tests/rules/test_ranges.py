@@ -187,6 +187,50 @@ def test_a_registry_may_only_warn_of_commits_that_fail(good: Example, row: Row) 
     assert {one["severity"] for one in found} == {"warning"}
 
 
+def test_a_subject_that_would_steer_a_terminal_is_printed_without_that(
+    good: Example, row: Row
+) -> None:
+    base = head(good)
+    forge(good, row)
+    commit(good, "Improve \x1b[2J it\u2028 all")
+    found = good.findings("--range", f"{base}..HEAD")
+    assert all("(Improve ?[2J it? all)" in one["message"] for one in found)
+
+
+def test_commits_with_a_broken_policy_are_judged_as_far_as_can_be(good: Example, row: Row) -> None:
+    base = head(good)
+    text = good.path("registry.yaml").read_text()
+    good.write({"registry.yaml": f"{text}  - broken: [\n"})
+    broken = commit(good, "Break the policy")
+    good.write({"registry.yaml": text})
+    commit(good, "Mend the policy")
+    found = good.findings("--range", f"{base}..HEAD")
+    assert {one["message"].split(" ")[1] for one in found} == {broken[:12]}
+    assert any("registry.yaml" in one["path"] for one in found)
+
+
+def test_a_registry_that_begins_within_the_range_is_judged_from_its_first_commit(
+    tmp_path: Any, row: Row
+) -> None:
+    from tests.examples import example
+
+    (tmp_path / "repo").mkdir()
+    empty = Example(tmp_path / "repo", tmp_path / "repo" / "kernel_registry")
+    empty.git("init", "-q", "-b", "main")
+    empty.git("commit", "-q", "--allow-empty", "-m", "Nothing yet")
+    base = head(empty)
+    empty.root.mkdir()
+    empty.write({"registry.yaml": example.POLICY, "models/Toy-1B.json": example.MODEL})
+    empty.add(row)
+    empty.render()
+    commit(empty, "Begin")
+    assert empty.findings("--range", f"{base}..HEAD") == []
+    forge(empty, row)
+    bad = commit(empty, "Improve")
+    found = empty.findings("--range", f"{base}..HEAD")
+    assert {one["message"].split(" ")[1] for one in found} == {bad[:12]}
+
+
 def test_an_empty_range_is_in_order(good: Example) -> None:
     assert good.findings("--range", "HEAD..HEAD") == []
     assert good.findings("--range", "HEAD..") == []
