@@ -26,6 +26,7 @@ VERBS = {
     "verify": "run what is unmet on the target, judge it, and write the rows",
     "render": "write the tables, JSON files and shim from the records",
     "check": "judge the work tree, the index or a revision by the rules",
+    "review": "say what changed between two commits, row by row, and what is wrong with it",
     "log": "show when each row appeared and changed, from git alone",
     "lookup": "print the verified configuration of a shape",
     "judge": "read a saved harness log and say what it proves",

@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import argparse
 import gc
-import os
 from pathlib import Path
 
 from registry_tool.commands import beyond
 from registry_tool.commands.common import find, say
 from registry_tool.errors import EXIT_FINDINGS, EXIT_OK, UsageError
 from registry_tool.report import FORMATS as REPORTERS
+from registry_tool.report.place import way_to
 from registry_tool.rules import selection
 from registry_tool.rules.engine import check
 from registry_tool.rules.model import Report
@@ -81,7 +81,7 @@ def run(args: argparse.Namespace) -> int:
     chosen = selection.parse(args.select, args.ignore)
     report = _report(args, root, chosen)
     if not args.quiet or report.findings or args.format != "text":
-        say(REPORTERS[args.format](report, _way(root)))
+        say(REPORTERS[args.format](report, way_to(root, args.format)))
     return EXIT_FINDINGS if report.blocking else EXIT_OK
 
 
@@ -115,9 +115,3 @@ def _state(args: argparse.Namespace, root: Path) -> Snapshot:
     if args.ref is not None:
         return snapshot.of_revision(root, args.ref, args.base)
     return snapshot.of_worktree(root)
-
-
-def _way(root: Path) -> str:
-    """The way from the working folder to the registry, to be put before its paths."""
-    way = os.path.relpath(root)
-    return "" if way == "." else f"{way}/"

@@ -316,6 +316,46 @@ def first_parent(repository: Repository, revision: str) -> str | None:
         return None
 
 
+def merge_base(repository: Repository, one: str, other: str) -> str | None:
+    """The commit that both commits go on from; None if there is none, or none that is here."""
+    try:
+        out = repository.run("merge-base", "--end-of-options", one, other)
+    except GitError:
+        return None
+    return out.decode().strip()
+
+
+def main_line(repository: Repository) -> str | None:
+    """The commit that work is measured against: HEAD's upstream, or else the main branch."""
+    for name in _MAIN_LINES:
+        try:
+            return resolve(repository, name)
+        except GitError:
+            continue
+    return None
+
+
+_MAIN_LINES = ("@{upstream}", "origin/HEAD", "origin/main", "origin/master", "main", "master")
+
+
+def is_cut(repository: Repository, commit: str) -> bool:
+    """Whether ``commit`` has parents, and a shallow clone left them out."""
+    if commit not in shallow_commits(repository):
+        return False
+    # A root commit that was fetched with a depth is among them, too.
+    head, _, _ = repository.run("cat-file", "commit", commit).partition(b"\n\n")
+    return b"\nparent " in head
+
+
+def shallow_commits(repository: Repository) -> frozenset[str]:
+    """Where a shallow clone ends; empty for a whole one."""
+    where = os.fsdecode(repository.run("rev-parse", "--git-path", "shallow")).rstrip("\n")
+    try:
+        return frozenset((repository.top / where).read_text("ascii").split())
+    except FileNotFoundError:
+        return frozenset()
+
+
 def tree_changes(
     repository: Repository, base: str | None, revision: str, names: Sequence[str]
 ) -> list[Change]:
