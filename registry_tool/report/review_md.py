@@ -61,6 +61,7 @@ def _sections(review: Review, way: str) -> Iterator[Section]:
     met_lines = [f"{model}: {words.many(number_, 'need')}" for model, number_ in met.items()]
     yield section("Needs newly met", met_lines, _item, folded=True)
     yield section("Owed (baseline.json)", words.debt(review), _item, folded=True)
+    yield section("Stale evidence", words.stale(review), _item, folded=True)
     runs = words.run_lines(review.verdicts)
     yield section("Verdicts that did not pass, or are touched", runs, _item, folded=True)
     yield section("Pages, policy and models", words.measures(review), _item, folded=True)

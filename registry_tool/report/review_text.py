@@ -48,6 +48,7 @@ def _body(review: Review, way: str) -> Iterator[str]:
     yield from _section("lookup answers", map(words.answer, words.altered(review)))
     yield from _section("pages, policy and models", words.measures(review))
     yield from _section("verdicts", words.run_lines(review.verdicts))
+    yield from _section("stale evidence", words.stale(review))
     yield from _section("debt", words.debt(review))
     if others:
         yield from ("", "warnings", *text.lines(others, way))

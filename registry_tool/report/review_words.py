@@ -58,6 +58,9 @@ def counts(review: Review) -> list[str]:
         found.append(f"{many(loosened, 'limit')} loosened")
     elif review.measures:
         found.append(f"{many(len(review.measures), 'page or policy file')} changed")
+    if review.stale:
+        newly = sum(one.newly for one in review.stale)
+        found.append(f"{many(len(review.stale), 'stale row')} ({newly} newly)")
     if review.verdicts.not_passed:
         found.append(f"{many(len(review.verdicts.not_passed), 'new verdict')} did not pass")
     warnings = len(review.findings) - review.blocking
@@ -265,6 +268,12 @@ _SHOWN = 12
 
 def _needs(added: Sequence[str], removed: Sequence[str]) -> str:
     return f"{many(len(added), 'need')} added, {len(removed)} removed"
+
+
+def stale(review: Review) -> Iterator[str]:
+    """Rows that ran with other code than would run now, those that the change made so first."""
+    for one in review.stale:
+        yield f"{one.row}{' (newly)' if one.newly else ''}: {'; '.join(one.reasons)}"
 
 
 def debt(review: Review) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-from registry_tool.review import answers, judged, ledgers, measures, needs, rows, sides
+from registry_tool.review import answers, judged, ledgers, measures, needs, rows, sides, stale
 from registry_tool.review.model import Placed, Review, RowChange
 from registry_tool.review.span import Span
 from registry_tool.store import git, snapshot
@@ -67,6 +67,7 @@ def _review(
         verdicts=ledgers.verdicts(after, changes),
         debt=ledgers.debt(before, after, changes),
         waivers=tuple(waiver for row in changed for waiver in row.waivers),
+        stale=stale.compare(before, after, changed, changes),
         findings=tuple(sorted(placed, key=_weight)),
         records=report.records,
         unjudged=report.unjudged,

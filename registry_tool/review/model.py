@@ -197,6 +197,15 @@ class Debt:
 
 
 @dataclass(frozen=True)
+class Stale:
+    """A row whose evidence has moved, with the reasons; ``newly`` if it was not so before."""
+
+    row: str
+    reasons: tuple[str, ...]
+    newly: bool
+
+
+@dataclass(frozen=True)
 class Placed:
     """A finding at the reviewed state; ``touched`` if it is about something that the change did."""
 
@@ -223,6 +232,7 @@ class Review:
     verdicts: Verdicts = field(default_factory=Verdicts)
     debt: Debt = field(default_factory=Debt)
     waivers: tuple[WaiverChange, ...] = ()
+    stale: tuple[Stale, ...] = ()
     findings: tuple[Placed, ...] = ()
     records: int = 0
     unjudged: str | None = None
