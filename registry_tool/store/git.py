@@ -440,6 +440,17 @@ def touching(
     return set(out.decode().split())
 
 
+def marked_in(
+    repository: Repository, tip: str, known: Sequence[str], others: Sequence[str], marker: str
+) -> set[str]:
+    """Paths of the files called ``marker`` that `new_commits` add or remove."""
+    out = repository.run(
+        "log", "-m", "--format=", "--name-only", "-z", "--no-renames", "--diff-filter=AD",
+        tip, "--not", *known, *others, "--", f":(top,glob)**/{marker}",
+    )  # fmt: skip
+    return {path for path in _lines(out) if path}
+
+
 def tracked_remote(repository: Repository, name: str) -> bool:
     """Whether ``name`` is a remote of this repository, and no address."""
     return name in os.fsdecode(repository.run("remote")).split("\n")
@@ -629,3 +640,88 @@ def hooks_folder(repository: Repository) -> Path:
     """Where git looks for hooks, core.hooksPath included."""
     out = os.fsdecode(repository.run("rev-parse", "--git-path", "hooks")).strip()
     return (repository.top / out).resolve()
+
+
+def setting(repository: Repository, name: str, *where: str) -> str | None:
+    """The value of a configuration variable (``where``: `--local` to ask one file), or None."""
+    try:
+        return os.fsdecode(repository.run("config", *where, "-z", "--get", name)).rstrip("\0")
+    except GitError:
+        return None
+
+
+def configure(repository: Repository, name: str, value: str) -> None:
+    """Set a configuration variable of this clone."""
+    repository.run("config", "--local", "--replace-all", name, value)
+
+
+def forget(repository: Repository, section: str) -> None:
+    """Remove a section of this clone's configuration, if it is there."""
+    with contextlib.suppress(GitError):
+        repository.run("config", "--local", "--remove-section", section)
+
+
+def blob_at(repository: Repository, commit: str, path: str) -> str | None:
+    """The blob id of ``path`` (below the registry) in a commit, or None if it is not there."""
+    out = repository.run("ls-tree", "-z", "--full-tree", commit, "--", f"{repository.prefix}{path}")
+    meta = os.fsdecode(out).partition("\t")[0].split(" ")
+    return meta[2] if len(meta) == 3 and meta[1] == "blob" else None
+
+
+def blob_id(repository: Repository, data: bytes) -> str:
+    """The id that git gives to ``data`` in this repository."""
+    return repository.run("hash-object", "--stdin", stdin=data).decode().strip()
+
+
+def parents(repository: Repository, commit: str) -> list[str]:
+    """The parents of a commit."""
+    out = repository.run("rev-list", "-1", "--parents", "--end-of-options", commit)
+    return out.decode().split()[1:]
+
+
+def merge_base(repository: Repository, one: str, other: str) -> str | None:
+    """The best common ancestor of two commits, or None if they have none, or several."""
+    try:
+        found = repository.run("merge-base", "--all", one, other).decode().split()
+    except GitError:
+        return None
+    return found[0] if len(found) == 1 else None
+
+
+def holding(repository: Repository, path: str, oid: str, limit: int) -> Iterator[str]:
+    """Commits whose ``path`` (below the registry) is the blob ``oid``, newest first.
+
+    Looked for in all that refs and reflogs reach.
+    """
+    out = repository.run(
+        "log", "--all", "--reflog", f"-{limit}", "--format=%H %P", f"--find-object={oid}", "-m",
+        "--no-renames", "--", *repository.pathspecs([path]),
+    )  # fmt: skip
+    seen: dict[str, None] = {}
+    for line in out.decode().splitlines():
+        # What took the page away has a parent that still had it.
+        seen.update(dict.fromkeys(line.split()))
+    for commit in seen:
+        if blob_at(repository, commit, path) == oid:
+            yield commit
+
+
+def merge_texts(
+    repository: Repository, base: bytes, ours: bytes, theirs: bytes, marker_size: int
+) -> tuple[bytes, bool]:
+    """What git makes of three texts, and whether conflicts are left in it."""
+    import tempfile
+
+    with tempfile.TemporaryDirectory(prefix="registry-tool-") as folder:
+        files = [Path(folder, name) for name in ("ours", "base", "theirs")]
+        for file, data in zip(files, (ours, base, theirs), strict=True):
+            file.write_bytes(data)
+        process = repository.start(
+            "merge-file", "-p", f"--marker-size={marker_size}", "-L", "ours", "-L", "base",
+            "-L", "theirs", *map(str, files),
+        )  # fmt: skip
+        out, err = process.communicate()
+    # The number of conflicts, up to 127; more is an error (it refuses what is binary).
+    if not 0 <= process.returncode <= 127:
+        raise GitError(err.decode("utf-8", "replace").strip() or "git merge-file failed")
+    return out, process.returncode > 0

@@ -205,9 +205,7 @@ def of_revision(root: Path, revision: str, base: str | None = None) -> Snapshot:
     return revision_of(repository, root, commit, before)
 
 
-def revision_of(
-    repository: Repository, root: Path, commit: str, base: str | None
-) -> Snapshot:
+def revision_of(repository: Repository, root: Path, commit: str, base: str | None) -> Snapshot:
     """The registry of ``repository`` in ``commit``, compared with the commit ``base``.
 
     Both are full ids; ``root`` is the registry's folder, on disk or not.
@@ -282,7 +280,9 @@ def of_worktree(root: Path) -> Snapshot:
         ]
 
     head = repository.head
-    return Snapshot("worktree", root, repository, head, changes, head, changes, listing, repository, held)
+    return Snapshot(
+        "worktree", root, repository, head, changes, head, changes, listing, repository, held
+    )
 
 
 def _changes(
