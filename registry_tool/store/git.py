@@ -514,7 +514,9 @@ def stream(repository: Repository, oids: Iterable[str]) -> Iterator[tuple[str, b
                     process.stderr.read().decode("utf-8", "replace").strip() if not header else ""
                 )
                 raise GitError(
-                    f"the object {oid} cannot be read: {words or 'it is missing'}", fix="git fsck"
+                    f"the object {oid} cannot be read: {words or 'it is missing'}",
+                    # A partial clone asks its remote for contents when they are needed.
+                    fix="git fetch" if "promisor" in words else "git fsck",
                 )
             yield oid, out.read(int(header[2]))
             out.read(1)

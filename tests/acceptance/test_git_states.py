@@ -218,7 +218,7 @@ def test_a_name_that_is_no_text_is_refused_by_a_rule(gated: Example) -> None:
         {"core.splitIndex": "true"},
         {"core.untrackedCache": "true", "feature.manyFiles": "true"},
         {"i18n.commitEncoding": "ISO-8859-1", "color.ui": "always"},
-        {"core.fileMode": "false", "core.ignoreStat": "true", "core.trustctime": "false"},
+        {"core.fileMode": "false", "core.trustctime": "false", "core.checkStat": "minimal"},
     ],
     ids=lambda settings: next(iter(settings)),
 )
