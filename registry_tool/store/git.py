@@ -568,9 +568,9 @@ def stage(repository: Repository, paths: Iterable[str]) -> None:
 
 
 def stage_in_top(repository: Repository, paths: Iterable[str]) -> None:
-    """`git add` exactly ``paths``, relative to the top of the repository."""
+    """`git add` exactly ``paths``, relative to the top of the repository, removed ones included."""
     data = b"".join(os.fsencode(path) + b"\0" for path in paths)
-    repository.run("update-index", "--add", "-z", "--stdin", stdin=data)
+    repository.run("update-index", "--add", "--remove", "-z", "--stdin", stdin=data)
 
 
 def history(repository: Repository, names: Sequence[str], revision: str = "HEAD") -> list[Commit]:
