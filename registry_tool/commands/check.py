@@ -62,7 +62,7 @@ def _state_without_files(args: argparse.Namespace) -> Snapshot:
     if args.staged:
         return snapshot.index_of(registry, root)
     commit = git.resolve(registry, args.ref)
-    return snapshot.revision_of(registry, root, commit, git.first_parent(registry, commit))
+    return snapshot.of_commit(root, registry, commit, git.first_parent(registry, commit))
 
 
 def _way(root: Path) -> str:

@@ -33,9 +33,9 @@ def commit(registry: Repository, revision: Revision) -> Judged:
     """
     root = registry.top / registry.prefix
     first, *others = revision.parents or (None,)
-    report = check(snapshot.revision_of(registry, root, revision.oid, first))
+    report = check(snapshot.of_commit(root, registry, revision.oid, first))
     found: dict[Finding, None] = dict.fromkeys(report.findings)
     for parent in others:
-        more = check(snapshot.revision_of(registry, root, revision.oid, parent))
+        more = check(snapshot.of_commit(root, registry, revision.oid, parent))
         found.update(dict.fromkeys(f for f in more.findings if f.rule == _ABOUT_EVIDENCE))
     return Judged(registry.prefix, report._replace(findings=tuple(found)))

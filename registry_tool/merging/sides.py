@@ -96,7 +96,7 @@ def together(repository: Repository, sides: Sides) -> tuple[Registry, Mapping[Ro
         if chosen is not None:
             lines.append(chosen)
     root = repository.top / repository.prefix
-    state = snapshot.revision_of(repository, root, sides.ours, None).narrowed(lines)
+    state = snapshot.of_commit(root, repository, sides.ours, None).narrowed(lines)
     try:
         found = registry.load(state)
         records = {**found.records, **dict(_twice(repository, twice))}

@@ -202,10 +202,10 @@ def of_revision(root: Path, revision: str, base: str | None = None) -> Snapshot:
     repository = git.require_repository(root)
     commit = git.resolve(repository, revision)
     before = git.resolve(repository, base) if base else git.first_parent(repository, commit)
-    return revision_of(repository, root, commit, before)
+    return of_commit(root, repository, commit, before)
 
 
-def revision_of(repository: Repository, root: Path, commit: str, base: str | None) -> Snapshot:
+def of_commit(root: Path, repository: Repository, commit: str, base: str | None) -> Snapshot:
     """The registry of ``repository`` in ``commit``, compared with the commit ``base``.
 
     Both are full ids; ``root`` is the registry's folder, on disk or not.

@@ -614,3 +614,49 @@ def test_a_server_refuses_what_a_client_let_through(
     assert gated.git("ls-remote", "origin", "side") == ""
     accepted(gated, "push", "-q", "origin", "main:other")
     accepted(gated, "push", "-q", "origin", "--delete", "other")
+
+
+def test_a_push_follows_a_registry_to_another_folder(gated: Example, remote: Path) -> None:
+    moved = move(gated, "elsewhere")
+    moved.git("commit", "-q", "-m", "Move")
+    put(moved, C)
+    accepted(moved, "push", "-q", "origin", "main")
+    back = Example(gated.repo, gated.repo, gated.environment)
+    moved.git("mv", *(f"elsewhere/{path.name}" for path in moved.root.iterdir()), ".")
+    log = back.path(A.artifact.replace(".json", ".log"))
+    log.write_bytes(log.read_bytes() + b"more\n")
+    back.git("add", "-A")
+    back.git("commit", "-q", "--no-verify", "-m", "Move back, and edit")
+    refused(back, "push", "-q", "origin", "main", rule="KR106")
+
+
+@pytest.mark.parametrize("damage", [b"", b"{", b'00000000\n{"tool": "x", "commits": [3]}'])
+def test_what_was_judged_before_may_be_lost_or_damaged(
+    gated: Example, remote: Path, damage: bytes
+) -> None:
+    put(gated, C)
+    accepted(gated, "push", "-q", "origin", "main:one")
+    kept = gated.repo / ".git/registry-tool/judged-commits.json"
+    assert kept.is_file()
+    kept.write_bytes(damage)
+    bad_branch(gated, "side")
+    refused(gated, "push", "-q", "origin", "side")
+    accepted(gated, "push", "-q", "origin", "main:two")
+
+
+def test_the_ref_that_pre_commit_passes_on_is_judged(gated: Example) -> None:
+    """pre-commit calls the hook of a manifest for a push with the ends of one ref."""
+    bad = bad_branch(gated, "side")
+    gated.environment |= {
+        "PRE_COMMIT_FROM_REF": gated.git("rev-parse", "main").strip(),
+        "PRE_COMMIT_TO_REF": bad,
+        "PRE_COMMIT_REMOTE_BRANCH": "refs/heads/side",
+    }
+    done = tool(gated, "hook", "pre-commit")
+    assert (done.returncode, "KR105" in done.stdout, "refs/heads/side" in done.stdout) == (
+        1,
+        True,
+        True,
+    )
+    gated.environment["PRE_COMMIT_TO_REF"] = gated.environment["PRE_COMMIT_FROM_REF"]
+    assert tool(gated, "hook", "pre-commit").returncode == 0
