@@ -140,9 +140,10 @@ def test_two_registries_in_one_repository_are_both_judged(tmp_path: Path) -> Non
         place.git("checkout", "-q", "HEAD", "--", ".")
     # The answer for one is not that for the other, whose paths are the same.
     forge(two)
-    assert "KR105" in tool(two, "check").stdout
-    assert tool(made, "check").returncode == 0
-    assert "KR105" in tool(two, "check").stdout
+    made.git("commit", "-qam", "Forge", "--no-verify")
+    assert tool(made, "check", "--staged").returncode == 0
+    assert "KR105" in tool(two, "check", "--staged").stdout
+    assert tool(made, "check", "--staged").returncode == 0
 
 
 def test_a_folder_that_is_a_link_is_the_folder_it_leads_to(tmp_path: Path) -> None:
@@ -186,9 +187,7 @@ def test_a_submodule_is_judged_by_hooks_of_its_own(gated: Example, tmp_path: Pat
     stage_both_ways(inner)
 
 
-@pytest.mark.parametrize(
-    "name", ["régistre ☃", 'quo"te', "tab\there", "line\nbreak", "\x0b\x1c\u2028 odd", "[a]*b"]
-)
+@pytest.mark.parametrize("name", ["régistre ☃ \x0b\x1c\u2028", 'quo"te\ttab\nbreak', "[a]*b"])
 def test_a_folder_of_any_name_is_judged(tmp_path: Path, name: str) -> None:
     made = install(example.make(tmp_path / name, A, inside=name))
     stage_both_ways(made)
@@ -214,11 +213,16 @@ def test_a_name_that_is_no_text_is_refused_by_a_rule(gated: Example) -> None:
         {"core.autocrlf": "true"},
         {"core.autocrlf": "input", "core.safecrlf": "false"},
         {"core.eol": "crlf"},
-        {"core.quotePath": "true", "diff.renames": "copies", "diff.noprefix": "true"},
-        {"core.splitIndex": "true"},
-        {"core.untrackedCache": "true", "feature.manyFiles": "true"},
-        {"i18n.commitEncoding": "ISO-8859-1", "color.ui": "always"},
-        {"core.fileMode": "false", "core.trustctime": "false", "core.checkStat": "minimal"},
+        {"core.splitIndex": "true", "core.fileMode": "false", "core.checkStat": "minimal"},
+        {
+            "core.untrackedCache": "true",
+            "feature.manyFiles": "true",
+            "core.quotePath": "true",
+            "diff.renames": "copies",
+            "diff.noprefix": "true",
+            "color.ui": "always",
+            "i18n.commitEncoding": "ISO-8859-1",
+        },
     ],
     ids=lambda settings: next(iter(settings)),
 )
