@@ -16,7 +16,7 @@ from pathlib import Path
 
 from registry_tool.commands import beyond
 from registry_tool.commands.common import find, say
-from registry_tool.errors import EXIT_FINDINGS, EXIT_OK, UsageError
+from registry_tool.errors import EXIT_FINDINGS, EXIT_OK, ToolError, UsageError
 from registry_tool.report import FORMATS as REPORTERS
 from registry_tool.report.place import way_to
 from registry_tool.rules import selection
@@ -77,41 +77,67 @@ def run(args: argparse.Namespace) -> int:
     """Print the findings; 1 if one of them refuses the state."""
     # What a check makes it keeps until it ends: looking for garbage takes a tenth of its time.
     gc.disable()
-    root = find(args)
     chosen = selection.parse(args.select, args.ignore)
-    report = _report(args, root, chosen)
+    root, report = _report(args, chosen)
     if not args.quiet or report.findings or args.format != "text":
         say(REPORTERS[args.format](report, way_to(root, args.format)))
     return EXIT_FINDINGS if report.blocking else EXIT_OK
 
 
-def _report(args: argparse.Namespace, root: Path, chosen: Selection) -> Report:
+def _report(args: argparse.Namespace, chosen: Selection) -> tuple[Path, Report]:
+    """The registry's folder, and what is found there."""
     if args.base is not None and args.ref is None:
         raise UsageError("--base says what --ref is compared with; give both")
     if args.range is not None:
-        if args.policy_of is not None:
-            raise UsageError("--policy-of is for one state; each commit of a range has its own")
-        if args.recompute is not None:
-            raise UsageError("--recompute is for one state", fix="--ref HEAD --base BASE")
-        from registry_tool.rules.ranges import check_range
-
-        return check_range(root, args.range, chosen.in_commits)
+        return _of_range(args, chosen)
+    state = _state(args)
     by = None
     if args.policy_of is not None:
         from registry_tool.rules.context import measure_of
 
-        by = measure_of(root, args.policy_of)
-    state = _state(args, root)
+        by = measure_of(state.root, args.policy_of)
     report = check(state, by=by)
     if args.recompute is not None:
         more = beyond.recomputed(state, args.recompute)
         report = report._replace(findings=(*report.findings, *more))
-    return chosen.of(report)
+    return state.root, chosen.of(report)
 
 
-def _state(args: argparse.Namespace, root: Path) -> Snapshot:
+def _of_range(args: argparse.Namespace, chosen: Selection) -> tuple[Path, Report]:
+    if args.policy_of is not None:
+        raise UsageError("--policy-of is for one state; each commit of a range has its own")
+    if args.recompute is not None:
+        raise UsageError("--recompute is for one state", fix="--ref HEAD --base BASE")
+    from registry_tool.rules.ranges import check_range
+
+    root = find(args)
+    return root, check_range(root, args.range, chosen.in_commits)
+
+
+def _state(args: argparse.Namespace) -> Snapshot:
+    if not args.staged and args.ref is None:
+        return snapshot.of_worktree(find(args))
+    try:
+        root = find(args)
+    except ToolError:
+        return _state_without_files(args)
     if args.staged:
         return snapshot.of_index(root)
-    if args.ref is not None:
-        return snapshot.of_revision(root, args.ref, args.base)
-    return snapshot.of_worktree(root)
+    return snapshot.of_revision(root, args.ref, args.base)
+
+
+def _state_without_files(args: argparse.Namespace) -> Snapshot:
+    """A registry that git holds and the disk does not: bare or sparse, or removed from it."""
+    from registry_tool.gates import places
+    from registry_tool.store import git
+
+    registry = places.named(args.registry, args.ref)
+    root = registry.top / registry.prefix
+    if args.staged:
+        return snapshot.index_of(registry, root)
+    commit = git.resolve(registry, args.ref)
+    if args.base is not None:
+        base: str | None = git.resolve(registry, args.base)
+    else:
+        base = git.first_parent(registry, commit)
+    return snapshot.of_commit(root, registry, commit, base)

@@ -110,9 +110,10 @@ def _matters(change: Change) -> bool:
 
 def base_context(snapshot: Snapshot) -> Context | None:
     """Policy and pages of the commit that ``snapshot`` goes on from."""
-    if snapshot.repository is None or snapshot.base is None:
+    if snapshot.origin is None or snapshot.base is None:
         return None
-    before = snapshot.narrowed(git.tree(snapshot.repository, snapshot.base, contexts.FILES))
+    lines = git.tree(snapshot.origin, snapshot.base, contexts.FILES)
+    before = snapshot.narrowed(lines, snapshot.origin)
     return contexts.read(before)[0]
 
 
@@ -156,8 +157,8 @@ class _Seeker:
 
     def is_original(self, path: str, oid: str) -> bool:
         """Whether ``path`` was first committed with the content ``oid``."""
-        assert self._snapshot.repository is not None
-        commits = git.history(self._snapshot.repository, [path], self._snapshot.base or "HEAD")
+        assert self._snapshot.origin is not None
+        commits = git.history(self._snapshot.origin, [path], self._snapshot.base or "HEAD")
         return bool(commits) and commits[-1].changes[-1].new_oid == oid
 
     def rows_of(self, kernel: str) -> Sequence[Record]:
@@ -263,11 +264,11 @@ class _Seeker:
 
     def is_restored(self, path: str) -> bool:
         """Whether a record is an earlier version of itself, and nothing refuses the row."""
-        repository = self._snapshot.repository
-        if repository is None or path not in self._there or row_of(path) in self._failing:
+        origin = self._snapshot.origin
+        if origin is None or path not in self._there or row_of(path) in self._failing:
             return False
         oid = self._there[path].new_oid
-        commits = git.history(repository, [path], self._snapshot.base or "HEAD")
+        commits = git.history(origin, [path], self._snapshot.base or "HEAD")
         return any(change.new_oid == oid for commit in commits for change in commit.changes)
 
     @cached_property

@@ -117,13 +117,14 @@ class _Base:
 
     def _answers(self, target: str, kernel: str) -> Answers:
         context, snapshot = self._context_of(), self._snapshot
-        if context is None or snapshot.repository is None or snapshot.base is None:
+        if context is None or snapshot.origin is None or snapshot.base is None:
             return Answers(kernel, None)
         spec, known = context.specs.get(kernel), context.target(target)
         if spec is None or known is None:
             return Answers(kernel, None)
         folder = f"records/{target}/{kernel}"
-        state = snapshot.narrowed(git.tree(snapshot.repository, snapshot.base, [folder]))
+        lines = git.tree(snapshot.origin, snapshot.base, [folder])
+        state = snapshot.narrowed(lines, snapshot.origin)
         try:
             records = [
                 canonical.decode_lenient(data, Record)

@@ -30,9 +30,10 @@ def check(snapshot: Snapshot, today: str | None = None, by: Snapshot | None = No
     """
     started = time.perf_counter()
     cache = Cache(snapshot.repository)
-    tool, name = states.tool_signature(), states.NAME
+    prefix = snapshot.repository.prefix if snapshot.repository else ""
+    tool, name = states.tool_signature(), states.name_of(prefix)
     if by is not None:
-        tool, name = states.measured_by(tool, by), states.NAME_BY
+        tool, name = states.measured_by(tool, by), states.name_of(prefix, states.NAME_BY)
     known = states.load(cache, tool, name)
     now = judged(snapshot, known, cache, tool, by)
     if now is not known and snapshot.repository is not None:

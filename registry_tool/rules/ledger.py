@@ -41,7 +41,9 @@ def ledger(
     imported: Mapping[str, Sequence[str]],
 ) -> LedgerView | None:
     """What the change does to the baseline and beside it; None if it does nothing to either."""
-    if snapshot.repository is None or not snapshot.changes:
+    # Where the registry stood in the base: its folder may have been renamed since.
+    origin = snapshot.origin or snapshot.repository
+    if origin is None or not snapshot.changes:
         return None
     own = next((change for change in snapshot.changes if change.path == BASELINE), None)
     if own is None and not imported:
@@ -54,13 +56,13 @@ def ledger(
         and row in imported
     }
     if baseline is None:
-        return _lost(snapshot, snapshot.repository, own, rows, imported)
+        return _lost(snapshot, origin, own, rows, imported)
     if own is None and not rows:
         return None
     if own is None:
         before: Digests | None = {row: fields[:2] for row, fields in baseline.items()}
     else:
-        before = _before(snapshot.repository, own, snapshot.base)
+        before = _before(origin, own, snapshot.base)
     added = {
         row_of(change.path)
         for change in snapshot.changes
@@ -70,7 +72,7 @@ def ledger(
         before,
         {row: EntryView(*fields) for row, fields in baseline.items()},
         added.__contains__,
-        {} if before is None else dict(_returned(snapshot.repository, rows)),
+        {} if before is None else dict(_returned(origin, rows)),
     )
 
 

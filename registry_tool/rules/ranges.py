@@ -95,7 +95,8 @@ class _Walk:
         self._tool = states.tool_signature()
         self._state: State | None = None
         self._keys: dict[str, frozenset[Key]] = {}
-        kept = self._cache.load(_NAME)
+        self._name = states.name_of(repository.prefix, _NAME)
+        kept = self._cache.load(self._name)
         self._commits: dict[str, list[list[Any]]] = {}
         if isinstance(kept, dict) and kept.get("tool") == self._tool:
             self._commits = kept["commits"]
@@ -114,7 +115,7 @@ class _Walk:
         """Remember what was found."""
         if len(self._commits) > self._before:
             commits = dict(list(self._commits.items())[-_MOST:])
-            self._cache.save(_NAME, {"tool": self._tool, "commits": commits})
+            self._cache.save(self._name, {"tool": self._tool, "commits": commits})
 
     def _judge(self, step: Step) -> Iterator[Finding]:
         inherited: frozenset[Key] = frozenset()

@@ -6,6 +6,7 @@ without a look at ten thousands of entries.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import sys
 import zlib
@@ -74,6 +75,17 @@ class State:
     baseline_unread: bool = False
     owed: list[str] = field(default_factory=list)
     levels: dict[str, dict[str, str]] = field(default_factory=dict)
+
+
+def name_of(prefix: str, name: str = NAME) -> str:
+    """What the state of the registry in the folder ``prefix`` is called.
+
+    A repository may hold several, with the same paths in each.
+    """
+    if not prefix:
+        return name
+    place = hashlib.sha256(os.fsencode(prefix)).hexdigest()[:16]
+    return f"{name.removesuffix('.json')}-{place}.json"
 
 
 def load(cache: Cache, tool: str, name: str = NAME) -> State | None:

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from registry_tool.planning.plan import Task
-from registry_tool.planning.search import COMPUTED, under_target_note
+from registry_tool.planning.search import under_target_note
 from registry_tool.planning.tiling import Candidate
 from registry_tool.records import kernel
 from registry_tool.records.record import Record, Use
+from registry_tool.records.remarks import COMPUTED, OF_THE_TOOL, REFUSED
+from registry_tool.records.remarks import SWEPT as SWEPT
 from registry_tool.verifier.runner import Outcome, record_from
 
-SWEPT = "swept: "
-REFUSED = "does not place with more tiles: "
-"""How the remarks start that say what was measured: the next run of the row replaces them."""
 NO_LATENCY = "the timing runs print no latency that can be real"
 Tried = Sequence[tuple[Candidate, Outcome]]
 
@@ -27,8 +26,7 @@ def record(
 ) -> Record:
     """The row of the last outcome in ``tried``, which passed; ``before`` is the row there was."""
     candidate, passed = tried[-1]
-    ours = (COMPUTED, SWEPT, REFUSED)
-    notes = [text for text in (before.notes if before else []) if not text.startswith(ours)]
+    notes = [text for text in (before.notes if before else []) if not text.startswith(OF_THE_TOOL)]
     if note and note not in notes:
         notes.append(note)
     notes += _computed(task, candidate, passed, tried[:-1])
