@@ -1,0 +1,108 @@
+"""Where a registry's folder stood in each commit: `git mv` of the whole is followed backward.
+
+A move is a commit that takes registry.yaml away in one folder and puts it into another, with the
+same policy or with rows of the same names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from registry_tool.store import git
+from registry_tool.store.git import Repository
+from registry_tool.store.root import POLICY
+
+Trees = tuple[str, ...]
+"""The tree of each folder, that of nothing where it is not there."""
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where the folders ``names`` stood in each commit, and which trees they were."""
+
+    names: Sequence[str]
+    nothing: Trees
+    _stood: Mapping[str, str]
+    _trees: Mapping[str, Mapping[str, Trees]]
+
+    def of(self, commit: str) -> str:
+        """The registry's folder in ``commit``, below ``top``, empty or with a slash."""
+        return self._stood[commit]
+
+    def trees(self, commit: str) -> Trees:
+        """The trees of ``names`` in ``commit``."""
+        return self._trees[self._stood[commit]][commit]
+
+
+def locate(
+    repository: Repository, tip: str, family: Mapping[str, Sequence[str]], names: Sequence[str]
+) -> Places:
+    """Where the registry that ``repository`` is seen from stood in ``tip`` and before.
+
+    ``family`` is every commit with its parents, each before its parents; those that are not in it
+    themselves are located too.
+    """
+    everybody = list(dict.fromkeys([*family, *(one for each in family.values() for one in each)]))
+    nothing = (git.empty_tree(repository),) * len(names)
+    place = repository.prefix
+    trees = {place: _trees(repository, everybody, place, names, nothing)}
+    stood = {tip: place}
+    for child, parents in family.items():
+        place = stood.setdefault(child, repository.prefix)
+        for parent in parents:
+            if parent in stood:
+                continue
+            stood[parent] = place
+            here = trees[place]
+            if here[parent] == nothing and here[child] != nothing:
+                before = _moved_from(repository, parent, child, place)
+                if before is not None:
+                    stood[parent] = before
+                    if before not in trees:
+                        trees[before] = _trees(repository, everybody, before, names, nothing)
+    return Places(names, nothing, stood, trees)
+
+
+def _trees(
+    repository: Repository,
+    commits: Sequence[str],
+    place: str,
+    names: Sequence[str],
+    nothing: Trees,
+) -> dict[str, Trees]:
+    asked = "".join(f"{commit}:{place}{name}\n" for commit in commits for name in names)
+    out = repository.run(
+        "cat-file", "--batch-check", stdin=asked.encode("utf-8", "surrogateescape")
+    )
+    found = [
+        line[: line.index(" ")] if " tree " in line else nothing[0]
+        for line in out.decode("utf-8", "replace").split("\n")
+    ]
+    size = len(names)
+    return {commit: tuple(found[at * size : at * size + size]) for at, commit in enumerate(commits)}
+
+
+def _moved_from(repository: Repository, parent: str, child: str, place: str) -> str | None:
+    out = repository.run(
+        "diff-tree", "-r", "--raw", "-z", "--no-abbrev", "--no-renames", parent, child
+    )
+    fields = out.decode("utf-8", "surrogateescape").split("\0")
+    gone: dict[str, str] = {}
+    new: dict[str, str] = {}
+    for meta, path in zip(fields[::2], fields[1::2], strict=False):
+        _, _, old_oid, new_oid, status = meta.split(" ")
+        if status == "D":
+            gone[path] = old_oid
+        elif path.startswith(place):
+            new[path.removeprefix(place)] = new_oid
+    rows = {path for path in new if path.startswith("records/")}
+    best, best_rank = None, (0, False)
+    for path in gone:
+        folder, _, name = path.rpartition("/")
+        before = f"{folder}/" if folder else ""
+        if name == POLICY and before != place:
+            rank = (sum(before + row in gone for row in rows), gone[path] == new.get(POLICY))
+            if rank > best_rank:
+                best, best_rank = before, rank
+    return best
