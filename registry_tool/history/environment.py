@@ -12,6 +12,7 @@ from registry_tool.history.versions import Version
 from registry_tool.store import git
 from registry_tool.store.git import Repository
 from registry_tool.store.git_blobs import BlobReader
+from registry_tool.store.git_history import place_of
 
 Facts: TypeAlias = "dict[str, str | None]"
 """Name (``driver``, ``toolchain.mlir-aie``) to value; None where it is unknown."""
@@ -90,8 +91,9 @@ def environments(
 
 
 def _listed(repository: Repository, revision: str) -> dict[str, str]:
-    lines = git.tree(repository, git.resolve(repository, revision), ["verdicts"])
-    cut = len(repository.prefix)
+    place = place_of(repository, revision)
+    lines = git.tree(repository.at(place), git.resolve(repository, revision), ["verdicts"])
+    cut = len(place)
     return {
         path[cut:]: meta.split(" ")[1] for meta, path in (line.split("\t", 1) for line in lines)
     }

@@ -34,7 +34,7 @@ class Event(Struct, frozen=True, gc=False):
     before: dict[str, Any] | None
     after: dict[str, Any] | None
     verdict: str | None
-    environment: dict[str, str | None] | None | UnsetType = UNSET
+    environment: dict[str, str | None] | UnsetType | None = UNSET
     environment_changed: dict[str, list[str | None]] | UnsetType = UNSET
     cut: bool | UnsetType = UNSET
 

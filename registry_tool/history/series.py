@@ -11,6 +11,7 @@ from registry_tool.history.log import artifact
 from registry_tool.history.versions import Version
 from registry_tool.store import git
 from registry_tool.store.git import Repository
+from registry_tool.store.git_history import place_of
 
 METRICS: Mapping[str, tuple[str, str, bool]] = {
     "latency": ("performance.latency_us", "us", False),
@@ -32,8 +33,9 @@ class Point(NamedTuple):
 
 def tips(repository: Repository, revision: str) -> dict[str, str]:
     """Path to blob of every record in ``revision``."""
-    lines = git.tree(repository, git.resolve(repository, revision), ["records"])
-    cut = len(repository.prefix)
+    place = place_of(repository, revision)
+    lines = git.tree(repository.at(place), git.resolve(repository, revision), ["records"])
+    cut = len(place)
     return {
         path[cut:]: meta.split(" ")[1] for meta, path in (line.split("\t", 1) for line in lines)
     }

@@ -52,7 +52,10 @@ class Allowed(NamedTuple):
     accuracy: float = ACCURACY_SPREAD
 
 
-def steps(row: str, versions: Sequence[Version], allowed: Allowed = Allowed()) -> list[Step]:
+_DEFAULTS = Allowed()
+
+
+def steps(row: str, versions: Sequence[Version], allowed: Allowed = _DEFAULTS) -> list[Step]:
     """Every step of the row's latency and accuracy, oldest first; ``versions`` are too."""
     return [
         step

@@ -25,7 +25,7 @@ class Version(NamedTuple):
     """What one commit made of one row; None where there is no such row.
 
     ``old`` and ``new`` are the blobs, ``path`` where the record lies (or lay, if it is gone) below
-    the registry's root.
+    the registry's root; ``olds`` are the blobs of all parents of a merge.
     """
 
     commit: Commit
@@ -36,6 +36,7 @@ class Version(NamedTuple):
     new: str | None
     before: Document | None
     after: Document | None
+    olds: tuple[str | None, ...] = ()
 
 
 def versions(
@@ -131,7 +132,9 @@ def _versions(
             # A version that cannot be read stays with the row that its path names.
             if row_in(before, path_row) == row or "unreadable" in before:
                 if wanted is None or _is_wanted(wanted, row):
-                    yield Version(commit, row, delta.path, delta.place, old, new, before, after)
+                    yield Version(
+                        commit, row, delta.path, delta.place, old, new, before, after, delta.olds
+                    )
                 continue
         if old is not None:
             went[row_in(documents[old], path_row)] = delta, documents[old]
@@ -148,5 +151,13 @@ def _versions(
         new = target.new if target else None
         if old != new:
             yield Version(
-                commit, row, delta_at.path, delta_at.place, old, new, before_doc, after_doc
+                commit,
+                row,
+                delta_at.path,
+                delta_at.place,
+                old,
+                new,
+                before_doc,
+                after_doc,
+                delta_at.olds,
             )

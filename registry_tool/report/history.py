@@ -83,10 +83,11 @@ def step_lines(step: Step, environment: Mapping[str, list[str | None]]) -> Itera
         f"{step.row}: {METRICS[step.metric][0]} {number(step.level)} -> "
         f"{number(step.after.value)}{of} ({step.share:+.1%}, {word}; {_allowance(step)})"
     )
-    yield f"    first {'bad' if step.kind == 'regression' else 'better'} commit {_place(step.after)}"
-    yield f"    last before it  {_place(step.before)}"
+    first = "first bad commit" if step.kind == "regression" else "first better one"
+    yield f"    {first}  {_place(step.after)}"
+    yield f"    last before it    {_place(step.before)}"
     if step.undone is not None:
-        yield f"    back since      {_place(step.undone)}"
+        yield f"    back since        {_place(step.undone)}"
     elif not step.confirmed:
         yield "    the latest run: no later one has confirmed it yet"
     yield f"    verdict {step.after.verdict}"

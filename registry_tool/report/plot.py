@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 _LEAST, _MOST, _WITHOUT_TERMINAL = 40, 120, 80
@@ -85,7 +86,7 @@ def _path(values: Sequence[float], low: float, high: float, across: int, down: i
         for at, value in enumerate(values)
     ]
     dots = corners[:1]
-    for (x0, y0), (x1, y1) in zip(corners, corners[1:], strict=False):
+    for (x0, y0), (x1, y1) in pairwise(corners):
         count = max(abs(x1 - x0), abs(y1 - y0), 1)
         dots += [
             (x0 + round((x1 - x0) * at / count), y0 + round((y1 - y0) * at / count))

@@ -12,7 +12,7 @@ import shlex
 import subprocess
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, NamedTuple
 
@@ -85,6 +85,10 @@ class Repository:
     environment: Mapping[str, str]
     object_format: str = "sha1"
     head: str | None = None
+
+    def at(self, prefix: str) -> Repository:
+        """The same repository, seen from the registry in the folder ``prefix`` (with its slash)."""
+        return replace(self, prefix=prefix)
 
     def run(self, *arguments: str, stdin: bytes | None = None) -> bytes:
         """Standard output of ``git arguments``; raises GitError with git's own words."""

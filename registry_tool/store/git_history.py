@@ -18,6 +18,7 @@ from typing import IO, NamedTuple
 from registry_tool.errors import GitError
 from registry_tool.store import git, git_places
 from registry_tool.store.git import Repository
+from registry_tool.store.root import POLICY
 
 _CHUNK = 1 << 18
 _GITLINK = b"160000"
@@ -98,7 +99,9 @@ def walk(
     if not listed:
         return
     family = {commit.oid: commit.parents for commit in listed}
-    places = git_places.locate(repository, listed[0].oid, family, names)
+    tip = git.resolve(repository, revision)
+    start = place_of(repository, tip)
+    places = git_places.locate(repository, (tip, start), family, names)
     # Which trees each commit has to be compared with: per folder, per parent.
     work = [(commit, sides) for commit in listed if (sides := _sides(places, commit))]
     pairs = [pair for _, sides in work for folder in sides for pair in folder]
@@ -127,6 +130,17 @@ def walk(
 def _words(process: Popen[bytes]) -> str:
     assert process.stderr is not None
     return process.stderr.read().decode("utf-8", "replace").strip()
+
+
+def place_of(repository: Repository, revision: str) -> str:
+    """The registry's folder in ``revision``: that of today, unless it stood elsewhere then."""
+    tip, today = git.resolve(repository, revision), repository.head
+    if today is None or tip == today or holding(repository, [tip], f"{repository.prefix}{POLICY}"):
+        return repository.prefix
+    family = {commit.oid: commit.parents for commit in commits(repository, today)}
+    if tip not in family:
+        return repository.prefix
+    return git_places.locate(repository, (today, repository.prefix), family, ["records"]).of(tip)
 
 
 Pair = tuple[str, str]
@@ -218,3 +232,12 @@ def _deltas(
                 if all(path in others for others in per_parent):
                     olds = tuple([others[path].old for others in per_parent])
                     yield Delta(f"{name}/{path}", olds, one.new, place)
+
+
+def holding(repository: Repository, revisions: Sequence[str], path: str) -> set[str]:
+    """Those of ``revisions`` that have a file at ``path`` (below ``top``)."""
+    if not revisions:
+        return set()
+    asked = "".join(f"{one}:{path}\n" for one in revisions).encode("utf-8", "surrogateescape")
+    answers = repository.run("cat-file", "--batch-check", stdin=asked).split(b"\n")
+    return {one for one, answer in zip(revisions, answers, strict=False) if b" blob " in answer}

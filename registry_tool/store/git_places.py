@@ -36,20 +36,23 @@ class Places:
 
 
 def locate(
-    repository: Repository, tip: str, family: Mapping[str, Sequence[str]], names: Sequence[str]
+    repository: Repository,
+    start: tuple[str, str],
+    family: Mapping[str, Sequence[str]],
+    names: Sequence[str],
 ) -> Places:
-    """Where the registry that ``repository`` is seen from stood in ``tip`` and before.
+    """Where the registry stood before ``start``: a commit, and its folder there.
 
     ``family`` is every commit with its parents, each before its parents; those that are not in it
     themselves are located too.
     """
     everybody = list(dict.fromkeys([*family, *(one for each in family.values() for one in each)]))
     nothing = (git.empty_tree(repository),) * len(names)
-    place = repository.prefix
-    trees = {place: _trees(repository, everybody, place, names, nothing)}
-    stood = {tip: place}
+    tip, first = start
+    trees = {first: _trees(repository, everybody, first, names, nothing)}
+    stood = {tip: first}
     for child, parents in family.items():
-        place = stood.setdefault(child, repository.prefix)
+        place = stood.setdefault(child, first)
         for parent in parents:
             if parent in stood:
                 continue
