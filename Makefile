@@ -31,6 +31,7 @@ bench: $(READY)
 docs: $(READY)
 	$(BIN)/python -c "from pathlib import Path; from registry_tool.records import schema; schema.write(Path('schemas'))"
 	$(BIN)/python -m registry_tool.rules.docs
+	$(BIN)/python -m registry_tool.gates.scripts
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -26,6 +26,8 @@ VERBS = {
     "verify": "run what is unmet on the target, judge it, and write the rows",
     "render": "write the tables, JSON files and shim from the records",
     "check": "judge the work tree, the index or a revision by the rules",
+    "hook": "judge what a git hook stands before: a commit, a merge, a push",
+    "merge-driver": "merge a row or a page of three versions (called by git)",
     "log": "show when each row appeared and changed, what got worse, and plots, from git alone",
     "blame": "show which commit last set each field of a row",
     "audit": "look in git's history for what should not have happened to evidence",
@@ -114,7 +116,7 @@ def _run(verb: str, words: list[str]) -> int:
 
     at = words.index(verb)
     # A file cannot be called import.py: the word is Python's own.
-    name = "import_" if verb == "import" else verb
+    name = "import_" if verb == "import" else verb.replace("-", "_")
     module = import_module(f"registry_tool.commands.{name}")
     parser = _parser(verb, module)
     try:
@@ -168,7 +170,7 @@ def _parser(verb: str, module: ModuleType) -> argparse.ArgumentParser:
 def _without_verb(words: list[str]) -> int:
     wanted = [word for word in words if not word.startswith("-")]
     usage = "usage: registry-tool VERB [OPTIONS]   (registry-tool VERB --help for each)"
-    verbs = "\n".join(f"  {verb:<9} {text}" for verb, text in VERBS.items())
+    verbs = "\n".join(f"  {verb:<12} {text}" for verb, text in VERBS.items())
     if not wanted and set(words) <= {"-h", "--help"}:
         print(f"{usage}\n\n{verbs}\n\n  --version  print the version")
         return 0 if words else EXIT_USAGE

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from registry_tool.commands.common import say, warn
 from registry_tool.errors import UsageError
+from registry_tool.merging import drivers
 
 POLICY_TEXT = """\
 # yaml-language-server: $schema=schemas/registry-1.schema.json
@@ -30,7 +31,8 @@ targets:
 signing: "off"
 """
 
-ATTRIBUTES = """\
+ATTRIBUTES = (
+    """\
 # Captured streams are evidence: no tool may change a byte of them.
 verdicts/** -text -whitespace
 records/** text eol=lf
@@ -38,6 +40,8 @@ models/** text eol=lf
 schemas/** text eol=lf
 baseline.json text eol=lf
 """
+    + drivers.ATTRIBUTES
+)
 
 IGNORE = """\
 # Verdict logs are evidence, whatever else ignores *.log.
@@ -51,7 +55,16 @@ __pycache__/
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `init`."""
     parser.add_argument("folder", metavar="DIR", nargs="?", help="where (default: here)")
-    parser.add_argument("--hooks", action="store_true", help="install the git hooks as well")
+    parser.add_argument(
+        "--hooks", action="store_true", help="install the git hooks and merge drivers as well"
+    )
+    parser.add_argument(
+        "--hook-kind", choices=("auto", "pre-commit", "plain"), default="auto",
+        help="with --hooks: through pre-commit, or plain git hooks (default: pre-commit if it can)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--uninstall", action="store_true", help="with --hooks: take them away again"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -62,6 +75,8 @@ def run(args: argparse.Namespace) -> int:
     root = Path(args.folder or args.registry or ".")
     if root.exists() and not root.is_dir():
         raise UsageError("not a folder", path=root)
+    if args.uninstall:
+        return _uninstall(root, args.hooks)
     exists = (root / POLICY).exists()
     if exists and not args.hooks:
         raise UsageError(
@@ -80,8 +95,19 @@ def run(args: argparse.Namespace) -> int:
     if args.hooks:
         from registry_tool.commands.hooks import install
 
-        say(install(root))
+        install(root, args.hook_kind)
     say("next: registry-tool verify --config CONFIG.json --model NAME && git commit")
+    return 0
+
+
+def _uninstall(root: Path, is_about_hooks: bool) -> int:
+    from registry_tool.commands.hooks import uninstall
+
+    if not is_about_hooks:
+        raise UsageError(
+            "--uninstall goes with --hooks", fix="registry-tool init --hooks --uninstall"
+        )
+    uninstall(root.resolve())
     return 0
 
 

@@ -74,7 +74,8 @@ def with_trailers(repository: Repository, message: str, wanted: Sequence[str]) -
     words = [word for trailer in wanted for word in ("--trailer", trailer)]
     out = repository.run(
         "-c", "trailer.ifexists=add", "-c", "trailer.where=end",
-        "-c", "trailer.separators=:", "-c", f"core.commentChar={mark}", "interpret-trailers", "--no-divider", *words,
+        "-c", "trailer.separators=:", "-c", f"core.commentChar={mark}",
+        "interpret-trailers", "--no-divider", *words,
         stdin=kept.encode("utf-8", "surrogateescape"),
     )  # fmt: skip
     return out.decode("utf-8", "surrogateescape") + cut + rest

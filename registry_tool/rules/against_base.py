@@ -75,10 +75,10 @@ class _Seeker:
     def base(self) -> Context | None:
         """Policy and pages of the base."""
         snapshot = self._snapshot
-        if snapshot.repository is None or snapshot.base is None:
+        if snapshot.origin is None or snapshot.base is None:
             return None
-        lines = git.tree(snapshot.repository, snapshot.base, _CONTEXT)
-        before = snapshot.narrowed(lines)
+        lines = git.tree(snapshot.origin, snapshot.base, _CONTEXT)
+        before = snapshot.narrowed(lines, snapshot.origin)
         self._base, _ = contexts.read(before)
         return self._base
 
@@ -100,8 +100,8 @@ class _Seeker:
 
     def is_original(self, path: str, oid: str) -> bool:
         """Whether ``path`` was first committed with the content ``oid``."""
-        assert self._snapshot.repository is not None
-        commits = git.history(self._snapshot.repository, [path], self._snapshot.base or "HEAD")
+        assert self._snapshot.origin is not None
+        commits = git.history(self._snapshot.origin, [path], self._snapshot.base or "HEAD")
         return bool(commits) and commits[-1].changes[-1].new_oid == oid
 
     def rows_of(self, kernel: str) -> Sequence[Record]:

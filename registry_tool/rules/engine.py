@@ -27,10 +27,11 @@ def check(snapshot: Snapshot, today: str | None = None) -> Report:
     started = time.perf_counter()
     cache = Cache(snapshot.repository)
     tool = states.tool_signature()
-    known = states.load(cache, tool)
+    prefix = snapshot.repository.prefix if snapshot.repository else ""
+    known = states.load(cache, tool, prefix)
     now = judged(snapshot, known, cache, tool)
     if now is not known and snapshot.repository is not None:
-        states.save(cache, now)
+        states.save(cache, now, prefix)
     debt = standing.held(now)
     findings = tuple(sorted(standing.of(now, debt, today or _today()), key=_order))
     seconds = time.perf_counter() - started

@@ -18,7 +18,6 @@ from registry_tool import __version__
 from registry_tool.store.cache import Cache
 from registry_tool.store.git import Change
 
-NAME = "check-state.json"
 _PACKAGE = Path(__file__).resolve().parent.parent
 _READ_BY_RULES = (
     "",
@@ -69,22 +68,30 @@ class State:
     owed: list[str] = field(default_factory=list)
 
 
-def load(cache: Cache, tool: str) -> State | None:
-    """The state that ``tool`` kept, or None if there is none that can be used."""
-    fields = cache.load(NAME)
-    if not isinstance(fields, dict) or fields.get("tool") != tool:
+def load(cache: Cache, tool: str, prefix: str) -> State | None:
+    """The state that ``tool`` kept of the registry in ``prefix``, or None if none can be used."""
+    fields = cache.load(_name(prefix))
+    if not isinstance(fields, dict) or fields.get("tool") != f"{tool} {prefix}":
         return None
     try:
-        state = State(**fields)
+        state = State(**{**fields, "tool": tool})
         state.deviations = {path: (was, now) for path, (was, now) in state.deviations.items()}
     except (TypeError, ValueError):
         return None
     return state
 
 
-def save(cache: Cache, state: State) -> None:
-    """Keep ``state`` for the next check."""
-    cache.save(NAME, state.__dict__)
+def save(cache: Cache, state: State, prefix: str) -> None:
+    """Keep ``state`` of the registry in the folder ``prefix`` for the next check."""
+    cache.save(_name(prefix), {**state.__dict__, "tool": f"{state.tool} {prefix}"})
+
+
+def _name(prefix: str) -> str:
+    # A repository may hold several registries, with the same paths in each.
+    return f"check-state-{zlib.crc32(os.fsencode(prefix)):08x}.json" if prefix else _NAME
+
+
+_NAME = "check-state.json"
 
 
 def deviations_of(changes: Sequence[Change]) -> dict[str, tuple[str, str]]:

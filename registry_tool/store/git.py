@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import shlex
 import subprocess
 import threading
@@ -25,6 +26,16 @@ _ELSEWHERE = (
     "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_NAMESPACE", "GIT_PREFIX",
 )  # fmt: skip
 """What a hook is given, and what another repository must not see."""
+_PATHSPEC_MODES = (
+    "GIT_LITERAL_PATHSPECS", "GIT_GLOB_PATHSPECS", "GIT_NOGLOB_PATHSPECS", "GIT_ICASE_PATHSPECS",
+)  # fmt: skip
+"""What would make git read a pathspec otherwise than it is written here."""
+_WHERE = re.compile(
+    rb"(?:(?P<top>.*)\n)?(?P<format>sha1|sha256)\n(?P<git_dir>.*)\n(?P=format)\n"
+    rb"(?:(?P<head>[0-9a-f]{40,64})\n)?",
+    re.DOTALL,
+)
+"""Folders may have any name, a line break included: the hash's name stands between them."""
 _OTHER_TREE_LIMIT_S = 10.0
 
 
@@ -108,7 +119,7 @@ class Repository:
     def start(self, *arguments: str, stdin: bool = False) -> subprocess.Popen[bytes]:
         """Start ``git arguments`` with pipes for its output (and its input, if asked for)."""
         return subprocess.Popen(
-            ["git", "-c", "core.quotePath=false", *arguments],
+            ["git", "-c", "core.quotePath=false", "-c", "i18n.logOutputEncoding=UTF-8", *arguments],
             cwd=self.top,
             env=dict(self.environment),
             stdin=subprocess.PIPE if stdin else subprocess.DEVNULL,
@@ -135,48 +146,78 @@ class Repository:
 
 
 def open_repository(root: Path) -> Repository | None:
-    """The repository that holds ``root``, or None if there is none (or no git).
+    """The repository whose work tree holds ``root``, or None if there is none (or no git).
 
     Raises GitError for one that git does not trust.
     """
+    repository = _open(root, ["--show-toplevel"])
+    if repository is None:
+        return None
+    try:
+        relative = root.resolve().relative_to(repository.top).as_posix()
+    except ValueError:
+        return None
+    return repository.at("" if relative == "." else f"{relative}/")
+
+
+def open_any(folder: Path) -> Repository | None:
+    """The repository around ``folder``, a bare one too, seen from its top; None without one.
+
+    A bare repository has no files: its registries stand in its commits alone, and ``top`` is the
+    repository itself. Raises GitError for one that git does not trust.
+    """
+    return _open(folder, ["--show-toplevel"]) or _open(folder, [])
+
+
+def _open(folder: Path, words: Sequence[str]) -> Repository | None:
     environment = _environment()
     # With GIT_DIR set (a hook in a linked worktree), git takes its working folder for the top.
-    cwd = Path.cwd() if "GIT_DIR" in environment else root
+    cwd = Path.cwd() if "GIT_DIR" in environment else _existing(folder)
     try:
-        done = subprocess.run(
-            [
-                "git", "rev-parse", "--show-toplevel", "--absolute-git-dir",
-                "--show-object-format", "--revs-only", "HEAD",
-            ],
-            cwd=cwd,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            check=False,
-        )  # fmt: skip
+        found = _where(cwd, environment, words)
     except OSError:
         return None
+    if found is None:
+        return None
+    git_dir = Path(os.fsdecode(found["git_dir"]))
+    top = Path(os.fsdecode(found["top"])).resolve() if found["top"] else git_dir
+    if "GIT_DIR" in environment and found["top"]:
+        environment["GIT_WORK_TREE"] = str(top)
+    head = found["head"].decode() if found["head"] else None
+    return Repository(top, git_dir, "", environment, found["format"].decode(), head)
+
+
+def _where(
+    cwd: Path, environment: Mapping[str, str], words: Sequence[str]
+) -> re.Match[bytes] | None:
+    """What git says of the repository around ``cwd``; None if there is none.
+
+    Raises GitError for one that git does not trust.
+    """
+    done = subprocess.run(
+        [
+            "git", "rev-parse", *words, "--show-object-format", "--absolute-git-dir",
+            "--show-object-format", "--revs-only", "HEAD",
+        ],
+        cwd=cwd,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        check=False,
+    )  # fmt: skip
     if b"dubious ownership" in done.stderr:
         # Taken for no repository, nothing would be staged and nobody told.
         raise GitError(
             "git does not trust this repository: it belongs to another user",
-            path=root,
+            path=cwd,
             fix=f"git config --global --add safe.directory {shlex.quote(str(cwd))}",
         )
-    lines = os.fsdecode(done.stdout).splitlines()
-    if done.returncode != 0 or len(lines) < 3:
-        return None
-    top = Path(lines[0]).resolve()
-    try:
-        relative = root.resolve().relative_to(top).as_posix()
-    except ValueError:
-        return None
-    if "GIT_DIR" in environment:
-        environment["GIT_WORK_TREE"] = str(top)
-    prefix = "" if relative == "." else f"{relative}/"
-    # Before the first commit there is no fourth line.
-    head = lines[3] if len(lines) > 3 else None
-    return Repository(top, Path(lines[1]), prefix, environment, lines[2], head)
+    return _WHERE.fullmatch(done.stdout) if done.returncode == 0 else None
+
+
+def _existing(folder: Path) -> Path:
+    """``folder``, or the nearest one above it that is on disk (a sparse checkout has few)."""
+    return next(one for one in (folder, *folder.absolute().parents) if one.is_dir())
 
 
 def commit_of(folder: Path) -> tuple[str, bool]:
@@ -235,9 +276,53 @@ def _environment() -> dict[str, str]:
     for name in ("GIT_DIR", "GIT_INDEX_FILE", "GIT_WORK_TREE"):
         if environment.get(name):
             environment[name] = str(Path(environment[name]).absolute())
+    for name in _PATHSPEC_MODES:
+        environment.pop(name, None)
+    # `git replace` shows other content than what is committed and pushed.
+    environment["GIT_NO_REPLACE_OBJECTS"] = "1"
     environment["GIT_OPTIONAL_LOCKS"] = "0"
     environment["LC_ALL"] = "C"
     return environment
+
+
+def registries_staged(repository: Repository, marker: str) -> tuple[list[str], list[Change]]:
+    """Paths of every file called ``marker`` in the index, and how they differ from HEAD."""
+    spec = f":(top,glob)**/{marker}"
+    # `git add -N` only promises a file; HEAD tells what stood there.
+    listed, raw = repository.run_together(
+        ["ls-files", "-z", "--", spec],
+        [
+            "diff-index", "--cached", "--raw", "-z", "--no-abbrev", "--no-renames",
+            repository.head or empty_tree(repository), "--", spec,
+        ],
+    )  # fmt: skip
+    return sorted(set(_lines(listed))), list(_raw_changes(_fields(raw), 0))
+
+
+def registries_at(repository: Repository, revision: str, marker: str) -> list[str]:
+    """Paths of every file called ``marker`` in ``revision``."""
+    out = repository.run("ls-tree", "-r", "-z", "--name-only", "--full-tree", revision)
+    return [path for path in _lines(out) if path.rpartition("/")[2] == marker]
+
+
+def present(repository: Repository, revision: str, paths: Sequence[str]) -> set[str]:
+    """Those of ``paths`` (below the top) that are in ``revision``."""
+    if not paths:
+        return set()
+    out = repository.run("ls-tree", "-z", "--name-only", "--full-tree", revision, "--", *paths)
+    return set(_lines(out))
+
+
+def registries_gone(
+    repository: Repository, base: str, revision: str | None, marker: str
+) -> list[str]:
+    """Paths of the files called ``marker`` that ``base`` has and ``revision`` (None: the index)."""
+    words = ["diff-index", "--cached", base] if revision is None else ["diff-tree", "-r", base]
+    out = repository.run(
+        *words, *([] if revision is None else [revision]), "--raw", "-z", "--no-abbrev",
+        "--no-renames", "--diff-filter=D", "--", f":(top,glob)**/{marker}",
+    )  # fmt: skip
+    return [change.path for change in _raw_changes(_fields(out), 0)]
 
 
 def staged(repository: Repository, names: Sequence[str]) -> list[str]:
@@ -310,6 +395,71 @@ def head(repository: Repository) -> str | None:
         return resolve(repository, "HEAD")
     except GitError:
         return None
+
+
+def commit_or_none(repository: Repository, name: str) -> str | None:
+    """The commit that ``name`` stands for (a tag is followed); None if it is none, or not here."""
+    try:
+        return resolve(repository, name)
+    except GitError:
+        return None
+
+
+class Revision(NamedTuple):
+    """A commit and its parents, as a walk lists them."""
+
+    oid: str
+    parents: tuple[str, ...]
+
+
+def new_commits(
+    repository: Repository, tip: str, known: Sequence[str], others: Sequence[str] = ()
+) -> list[Revision]:
+    """The commits of ``tip`` that no commit of ``known`` reaches, parents first.
+
+    ``others`` are more of what is left out, as options (`--remotes=origin`).
+    """
+    out = repository.run(
+        "rev-list", "--topo-order", "--reverse", "--parents", tip, "--not", *known, *others, "--"
+    )
+    lines = [line.split() for line in out.decode().splitlines()]
+    return [Revision(oid, tuple(parents)) for oid, *parents in lines]
+
+
+def touching(
+    repository: Repository,
+    tip: str,
+    known: Sequence[str],
+    others: Sequence[str],
+    specs: Sequence[str],
+) -> set[str]:
+    """Those of `new_commits` that change a path of ``specs`` (pathspecs)."""
+    out = repository.run(
+        "rev-list", "--full-history", tip, "--not", *known, *others, "--", *specs
+    )  # fmt: skip
+    return set(out.decode().split())
+
+
+def marked_in(
+    repository: Repository, tip: str, known: Sequence[str], others: Sequence[str], marker: str
+) -> set[str]:
+    """Paths of the files called ``marker`` that `new_commits` add or remove."""
+    out = repository.run(
+        "log", "-m", "--format=", "--name-only", "-z", "--no-renames", "--diff-filter=AD",
+        tip, "--not", *known, *others, "--", f":(top,glob)**/{marker}",
+    )  # fmt: skip
+    return {path for path in _lines(out) if path}
+
+
+def tracked_remote(repository: Repository, name: str) -> bool:
+    """Whether ``name`` is a remote of this repository, and no address."""
+    return name in os.fsdecode(repository.run("remote")).split("\n")
+
+
+def subject(repository: Repository, commit: str) -> str:
+    """The first line of a commit's message."""
+    out = repository.run("log", "-1", "--format=%s", "--end-of-options", commit)
+    return out.decode("utf-8", "replace").strip()
 
 
 def first_parent(repository: Repository, revision: str) -> str | None:
@@ -490,3 +640,88 @@ def hooks_folder(repository: Repository) -> Path:
     """Where git looks for hooks, core.hooksPath included."""
     out = os.fsdecode(repository.run("rev-parse", "--git-path", "hooks")).strip()
     return (repository.top / out).resolve()
+
+
+def setting(repository: Repository, name: str, *where: str) -> str | None:
+    """The value of a configuration variable (``where``: `--local` to ask one file), or None."""
+    try:
+        return os.fsdecode(repository.run("config", *where, "-z", "--get", name)).rstrip("\0")
+    except GitError:
+        return None
+
+
+def configure(repository: Repository, name: str, value: str) -> None:
+    """Set a configuration variable of this clone."""
+    repository.run("config", "--local", "--replace-all", name, value)
+
+
+def forget(repository: Repository, section: str) -> None:
+    """Remove a section of this clone's configuration, if it is there."""
+    with contextlib.suppress(GitError):
+        repository.run("config", "--local", "--remove-section", section)
+
+
+def blob_at(repository: Repository, commit: str, path: str) -> str | None:
+    """The blob id of ``path`` (below the registry) in a commit, or None if it is not there."""
+    out = repository.run("ls-tree", "-z", "--full-tree", commit, "--", f"{repository.prefix}{path}")
+    meta = os.fsdecode(out).partition("\t")[0].split(" ")
+    return meta[2] if len(meta) == 3 and meta[1] == "blob" else None
+
+
+def blob_id(repository: Repository, data: bytes) -> str:
+    """The id that git gives to ``data`` in this repository."""
+    return repository.run("hash-object", "--stdin", stdin=data).decode().strip()
+
+
+def parents(repository: Repository, commit: str) -> list[str]:
+    """The parents of a commit."""
+    out = repository.run("rev-list", "-1", "--parents", "--end-of-options", commit)
+    return out.decode().split()[1:]
+
+
+def merge_base(repository: Repository, one: str, other: str) -> str | None:
+    """The best common ancestor of two commits, or None if they have none, or several."""
+    try:
+        found = repository.run("merge-base", "--all", one, other).decode().split()
+    except GitError:
+        return None
+    return found[0] if len(found) == 1 else None
+
+
+def holding(repository: Repository, path: str, oid: str, limit: int) -> Iterator[str]:
+    """Commits whose ``path`` (below the registry) is the blob ``oid``, newest first.
+
+    Looked for in all that refs and reflogs reach.
+    """
+    out = repository.run(
+        "log", "--all", "--reflog", f"-{limit}", "--format=%H %P", f"--find-object={oid}", "-m",
+        "--no-renames", "--", *repository.pathspecs([path]),
+    )  # fmt: skip
+    seen: dict[str, None] = {}
+    for line in out.decode().splitlines():
+        # What took the page away has a parent that still had it.
+        seen.update(dict.fromkeys(line.split()))
+    for commit in seen:
+        if blob_at(repository, commit, path) == oid:
+            yield commit
+
+
+def merge_texts(
+    repository: Repository, base: bytes, ours: bytes, theirs: bytes, marker_size: int
+) -> tuple[bytes, bool]:
+    """What git makes of three texts, and whether conflicts are left in it."""
+    import tempfile
+
+    with tempfile.TemporaryDirectory(prefix="registry-tool-") as folder:
+        files = [Path(folder, name) for name in ("ours", "base", "theirs")]
+        for file, data in zip(files, (ours, base, theirs), strict=True):
+            file.write_bytes(data)
+        process = repository.start(
+            "merge-file", "-p", f"--marker-size={marker_size}", "-L", "ours", "-L", "base",
+            "-L", "theirs", *map(str, files),
+        )  # fmt: skip
+        out, err = process.communicate()
+    # The number of conflicts, up to 127; more is an error (it refuses what is binary).
+    if not 0 <= process.returncode <= 127:
+        raise GitError(err.decode("utf-8", "replace").strip() or "git merge-file failed")
+    return out, process.returncode > 0

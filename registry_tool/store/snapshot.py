@@ -19,6 +19,7 @@ from registry_tool.errors import GitError
 from registry_tool.store import git
 from registry_tool.store.files import TEMPORARY_SUFFIX
 from registry_tool.store.git import Change, Repository
+from registry_tool.store.root import POLICY
 
 Kind = Literal["worktree", "index", "revision"]
 
@@ -56,6 +57,8 @@ class Snapshot:
     The state is that of the commit ``anchor`` but for the ``deviations`` from it; git lists the
     rest only if somebody asks. ``base`` is the commit that the state is compared with (HEAD, or
     the revision's parent), and ``changes`` what differs from it; without a base everything does.
+    ``origin`` is the repository seen from where the registry stood in the base, which is elsewhere
+    if its folder was renamed since.
     """
 
     kind: Kind
@@ -66,6 +69,7 @@ class Snapshot:
     base: str | None
     changes: Sequence[Change]
     _listing: Callable[[Sequence[str]], Sequence[str]] = field(repr=False)
+    origin: Repository | None = field(default=None, repr=False)
     _held: dict[str, bytes] = field(default_factory=dict, repr=False)
 
     @cached_property
@@ -77,9 +81,14 @@ class Snapshot:
         """The entries below ``names`` (files or folders) alone."""
         return self._listing(names) if len(names) <= _ARGUMENTS else self.lines
 
-    def narrowed(self, lines: Sequence[str]) -> Snapshot:
-        """The state as if it had no other entries than ``lines``."""
-        return replace(self, _listing=lambda names: lines)
+    def narrowed(self, lines: Sequence[str], seen_from: Repository | None = None) -> Snapshot:
+        """The state as if it had no other entries than ``lines``.
+
+        ``seen_from`` is the repository seen from where the paths of ``lines`` begin, if that is
+        elsewhere.
+        """
+        repository = seen_from or self.repository
+        return replace(self, repository=repository, _listing=lambda names: lines)
 
     @cached_property
     def oids(self) -> Mapping[str, str]:
@@ -164,7 +173,11 @@ def _oids(lines: Sequence[str], prefix: int) -> dict[str, str]:
 
 def of_index(root: Path) -> Snapshot:
     """What `git commit` is about to take: the index named by GIT_INDEX_FILE."""
-    repository = git.require_repository(root)
+    return index_of(git.require_repository(root), root)
+
+
+def index_of(repository: Repository, root: Path) -> Snapshot:
+    """The index of ``repository``; ``root`` is the registry's folder, on disk or not."""
     changes = git.staged_changes(repository, OWN)
     # `git add -N` leaves an empty blob in the index; a commit does not take it.
     empty = blob_oid(b"", repository.object_format)
@@ -180,7 +193,8 @@ def of_index(root: Path) -> Snapshot:
         return [line for line in lines if _path(line, repository) not in promised]
 
     head = repository.head
-    return Snapshot("index", root, repository, head, changes, head, changes, listing)
+    origin, changed = _since_move(repository, head, None, changes, listing)
+    return Snapshot("index", root, repository, head, changes, head, changed, listing, origin)
 
 
 def of_revision(root: Path, revision: str, base: str | None = None) -> Snapshot:
@@ -188,9 +202,52 @@ def of_revision(root: Path, revision: str, base: str | None = None) -> Snapshot:
     repository = git.require_repository(root)
     commit = git.resolve(repository, revision)
     before = git.resolve(repository, base) if base else git.first_parent(repository, commit)
-    changes = git.tree_changes(repository, before, commit, OWN)
+    return revision_of(repository, root, commit, before)
+
+
+def revision_of(repository: Repository, root: Path, commit: str, base: str | None) -> Snapshot:
+    """The registry of ``repository`` in ``commit``, compared with the commit ``base``.
+
+    Both are full ids; ``root`` is the registry's folder, on disk or not.
+    """
+    changes = git.tree_changes(repository, base, commit, OWN)
     listing = partial(git.tree, repository, commit)
-    return Snapshot("revision", root, repository, commit, (), before, changes, listing)
+    origin, changed = _since_move(repository, base, commit, changes, listing)
+    return Snapshot("revision", root, repository, commit, (), base, changed, listing, origin)
+
+
+def _since_move(
+    repository: Repository,
+    base: str | None,
+    revision: str | None,
+    changes: list[Change],
+    listing: Callable[[Sequence[str]], Sequence[str]],
+) -> tuple[Repository, list[Change]]:
+    """Where the registry stood in ``base``, and what differs from there.
+
+    git compares a renamed folder with nothing, and edited evidence would pass for new.
+    """
+    arrived = any(change.path == POLICY and not change.was_there for change in changes)
+    if base is None or not arrived:
+        return repository, changes
+    here = _entries(listing(OWN), None, repository)
+    evidence = {path for path in here if path.startswith(("records/", "verdicts/"))}
+    best, origin, there = 0, repository, {}
+    for path in git.registries_gone(repository, base, revision, POLICY):
+        other = repository.at(path.removesuffix(POLICY))
+        found = _entries(git.tree(other, base, OWN), None, other)
+        shared = len(evidence & found.keys())
+        if shared > best:
+            best, origin, there = shared, other, found
+    if not best:
+        return repository, changes
+    absent = ("000000", NOTHING)
+    moved = []
+    for path in sorted({*here, *there}):
+        (old_mode, old), (new_mode, new) = there.get(path, absent), here.get(path, absent)
+        if (old_mode, old) != (new_mode, new):
+            moved.append(Change(path, old, new, "M", old_mode, new_mode))
+    return origin, moved
 
 
 def of_worktree(root: Path) -> Snapshot:
@@ -223,7 +280,9 @@ def of_worktree(root: Path) -> Snapshot:
         ]
 
     head = repository.head
-    return Snapshot("worktree", root, repository, head, changes, head, changes, listing, held)
+    return Snapshot(
+        "worktree", root, repository, head, changes, head, changes, listing, repository, held
+    )
 
 
 def _changes(
@@ -251,14 +310,15 @@ def _changes(
 
 
 def _entries(
-    lines: Sequence[str], wanted: AbstractSet[str], repository: Repository
+    lines: Sequence[str], wanted: AbstractSet[str] | None, repository: Repository
 ) -> dict[str, tuple[str, str]]:
-    """Path to mode and blob id of the ``wanted`` paths that are merged."""
-    return {
-        path: (line[:6], line[7 : line.index("\t") - 2])
-        for line in lines
-        if (path := _path(line, repository)) in wanted and line[line.index("\t") - 1] == "0"
-    }
+    """Path to mode and blob id of the ``wanted`` paths (None: of all) that are merged."""
+    found = {}
+    for line in lines:
+        path, tab = _path(line, repository), line.index("\t")
+        if line[tab - 1] == "0" and (wanted is None or path in wanted):
+            found[path] = (line[:6], line[7 : tab - 2])
+    return found
 
 
 def _path(line: str, repository: Repository) -> str:
@@ -279,7 +339,9 @@ def _of_folder(root: Path) -> Snapshot:
     ]
     lines = _taken(root, sorted(paths), held, None)
     changes = [Change(path, NOTHING, oid, "A") for path, oid in _oids(lines, 0).items()]
-    return Snapshot("worktree", root, None, None, changes, None, changes, lambda names: lines, held)
+    return Snapshot(
+        "worktree", root, None, None, changes, None, changes, lambda names: lines, None, held
+    )
 
 
 def _taken(

@@ -14,6 +14,8 @@ from registry_tool.verifier.runner import Outcome, record_from
 SWEPT = "swept: "
 REFUSED = "does not place with more tiles: "
 """How the remarks start that say what was measured: the next run of the row replaces them."""
+OF_THE_TOOL = (COMPUTED, SWEPT, REFUSED)
+"""How every remark starts that is no person's."""
 NO_LATENCY = "the timing runs print no latency that can be real"
 Tried = Sequence[tuple[Candidate, Outcome]]
 
@@ -27,8 +29,7 @@ def record(
 ) -> Record:
     """The row of the last outcome in ``tried``, which passed; ``before`` is the row there was."""
     candidate, passed = tried[-1]
-    ours = (COMPUTED, SWEPT, REFUSED)
-    notes = [text for text in (before.notes if before else []) if not text.startswith(ours)]
+    notes = [text for text in (before.notes if before else []) if not text.startswith(OF_THE_TOOL)]
     if note and note not in notes:
         notes.append(note)
     notes += _computed(task, candidate, passed, tried[:-1])

@@ -10,7 +10,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from registry_tool.cli import main
-from registry_tool.commands import hooks
+from registry_tool.gates import precommit, scripts
 from registry_tool.rules import docs
 from registry_tool.rules.catalog import BY_ID, FAMILIES, RULES
 
@@ -61,9 +61,9 @@ def test_explain_of_an_unknown_rule_is_wrong_use(capsys: pytest.CaptureFixture[s
 
 def test_the_manifest_for_others_is_the_hook_that_init_installs() -> None:
     (hook,) = YAML(typ="safe").load((ROOT / ".pre-commit-hooks.yaml").read_text())
-    assert hook["id"] == hooks.HOOK_ID
-    assert hook["entry"] == "registry-tool check --staged"
-    assert set(hooks.STAGES) <= set(hook["stages"])
+    assert hook["id"] == precommit.HOOK_ID
+    assert hook["entry"] == "registry-tool hook pre-commit"
+    assert set(scripts.GUARDS) <= set(hook["stages"])
     assert (hook["always_run"], hook["pass_filenames"], hook["require_serial"]) == (
         True,
         False,
@@ -71,9 +71,8 @@ def test_the_manifest_for_others_is_the_hook_that_init_installs() -> None:
     )
 
 
-@pytest.mark.parametrize("stage", hooks.STAGES)
-def test_the_plain_hooks_run_the_same_command(stage: str) -> None:
-    path = ROOT / "hooks" / stage
+@pytest.mark.parametrize("name", scripts.NAMES)
+def test_the_plain_hooks_are_those_that_init_installs(name: str) -> None:
+    path = ROOT / "hooks" / name
     assert os.access(path, os.X_OK)
-    command = path.read_text().splitlines()[-1]
-    assert command.startswith("exec registry-tool check --staged --registry ")
+    assert path.read_text() == scripts.script(name)

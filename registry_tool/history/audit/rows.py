@@ -28,38 +28,37 @@ def edited(repository: Repository, versions: Sequence[Version]) -> Iterator[Foun
     oids = {oid for version in merges for oid in version.olds if oid is not None}
     blobs = {oid: document(data) for oid, data in git.blobs(repository, oids).items()}
     for rows in by_row(versions).values():
-        for at, version in enumerate(rows):
-            fields = _edited_fields(version, rows[at + 1 :], blobs)
-            if fields:
+        first: dict[str, Document] = {}
+        for at, version in reversed(list(enumerate(rows))):
+            run, after = artifact(version.after), version.after
+            if run is None or after is None or "unreadable" in after:
+                continue
+            # Taking an edit back is no edit.
+            fields = _measured(first.setdefault(run, after), after)
+            if fields and not _was_so(version, rows[at + 1 :], blobs):
                 yield Found(
                     "edited-without-verdict",
                     version.commit,
                     version.row,
                     version.path,
-                    f"{', '.join(fields)} changed, and the verdict is still "
-                    f"{artifact(version.after)}",
+                    f"{', '.join(fields)} changed, and the verdict is still {run}",
                     f"git show {version.commit.oid[:12]} -- {version.place}{version.path}",
                 )
 
 
-def _edited_fields(
-    version: Version, older: Sequence[Version], blobs: Mapping[str, Document]
-) -> list[str]:
-    after, run = version.after, artifact(version.after)
-    if after is None or run is None or "unreadable" in after:
-        return []
-    befores: list[Document | None] = [
-        version.before,
-        *(blobs[oid] for oid in version.olds[1:] if oid is not None),
-    ]
+def _was_so(version: Version, older: Sequence[Version], blobs: Mapping[str, Document]) -> bool:
+    """Whether a version before, or a side of the merge, had the measured fields already."""
+    assert version.after is not None
+    before = [version.before, *(blobs[oid] for oid in version.olds[1:] if oid is not None)]
     if version.before is None:
-        # Retired and written again: what it said when it stood on this run before counts.
-        befores = [one.after for one in older if one.after is not None][:1]
-        befores = befores or [one.before for one in older][:1]
-    same_run = [one for one in befores if one is not None and artifact(one) == run]
-    kept = [_measured(before, after) for before in same_run]
-    # A merge that took its numbers whole from one side has edited nothing.
-    return min(kept, key=len) if kept else []
+        # Retired, and written again.
+        before += [one.before for one in older[:1]]
+    return any(
+        one is not None
+        and artifact(one) == artifact(version.after)
+        and not _measured(one, version.after)
+        for one in before
+    )
 
 
 def _measured(before: Document, after: Document) -> list[str]:

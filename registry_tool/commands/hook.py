@@ -1,0 +1,179 @@
+"""What git's hooks call: judge every registry of the repository where the hook stands.
+
+    registry-tool hook pre-commit          the index (also pre-merge-commit and pre-applypatch)
+    registry-tool hook pre-push REMOTE     every new commit of every ref named on standard input
+    registry-tool hook pre-receive         the same, where a server receives a push
+    registry-tool hook update REF OLD NEW  the same, for one ref
+    registry-tool hook post-merge          the commit that git just made; says what to mend
+
+Exit status 0: git may go on. 1: a rule refuses it. `registry-tool init --hooks` installs these.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from registry_tool.commands.common import say, warn
+from registry_tool.errors import EXIT_FINDINGS, EXIT_OK, UsageError
+
+if TYPE_CHECKING:
+    from registry_tool.gates.judge import Judged
+    from registry_tool.gates.push import Ref
+    from registry_tool.store.git import Repository
+
+_SHOWN = 5
+"""Refused commits that are written out."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The hook, and what git hands to it."""
+    parser.add_argument("name", metavar="HOOK", choices=sorted(HOOKS), help=", ".join(HOOKS))
+    parser.add_argument(
+        "words", metavar="ARG", nargs=argparse.REMAINDER, help="what git gives to the hook"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Judge; 1 if a rule refuses."""
+    from registry_tool.store import git
+
+    repository = git.open_any(Path.cwd())
+    if repository is None:
+        git.require_git()
+        raise UsageError("not in a git repository", path=Path.cwd(), fix="git init")
+    return HOOKS[args.name](repository, args.words, args.quiet)
+
+
+def _commit(repository: Repository, words: Sequence[str], quiet: bool) -> int:
+    # pre-commit calls a hook of its own for a push, and tells it of one ref alone.
+    if "PRE_COMMIT_TO_REF" in os.environ:
+        return _pushed_by_pre_commit(repository)
+    import gc
+
+    from registry_tool.gates import judge, places
+
+    # What a check makes it keeps until it ends: looking for garbage takes a tenth of its time.
+    gc.disable()
+    staged = places.in_index(repository)
+    for gone in staged.removed:
+        warn(f"this commit removes the registry in {gone.prefix or './'} as a whole")
+    return _told([judge.index(registry) for registry in staged.registries], quiet)
+
+
+def _advise(repository: Repository, words: Sequence[str], quiet: bool) -> int:
+    """What git made without asking; nobody can refuse it any more, but a push would be."""
+    from registry_tool.gates import judge, places
+
+    found = [judge.index(registry) for registry in places.in_index(repository).registries]
+    if _told(found, quiet=True):
+        warn(
+            "the registry is not in order after this; a push will be refused\n"
+            "  next: registry-tool render && registry-tool check"
+        )
+    return EXIT_OK
+
+
+def _push(repository: Repository, words: Sequence[str], quiet: bool) -> int:
+    from registry_tool.gates import push
+    from registry_tool.store import git
+
+    remote = words[0] if words else ""
+    tracked = bool(remote) and git.tracked_remote(repository, remote)
+    elsewhere = [f"--remotes={remote}"] if tracked else []
+    refs = push.read_pre_push(_standard_input())
+    mend = "git rebase -i {}^   # mend it there; git push --no-verify would only move the refusal"
+    return _refuse(repository, refs, elsewhere, mend)
+
+
+def _pushed_by_pre_commit(repository: Repository) -> int:
+    from registry_tool.gates.push import Ref
+
+    ref = Ref(
+        os.environ.get("PRE_COMMIT_REMOTE_BRANCH", "the pushed ref"),
+        os.environ["PRE_COMMIT_TO_REF"],
+        os.environ.get("PRE_COMMIT_FROM_REF", ""),
+    )
+    return _refuse(repository, [ref], [], "git rebase -i {}^   # mend it there")
+
+
+def _receive(repository: Repository, words: Sequence[str], quiet: bool) -> int:
+    from registry_tool.gates import push
+
+    refs = push.read_pre_receive(_standard_input())
+    return _refuse(repository, refs, ["--all"], "git rebase -i {}^   # mend it, then push again")
+
+
+def _update(repository: Repository, words: Sequence[str], quiet: bool) -> int:
+    from registry_tool.gates.push import Ref
+
+    if len(words) != 3:
+        raise UsageError("expected: registry-tool hook update REF OLD NEW")
+    name, old, new = words
+    mend = "git rebase -i {}^   # mend it, then push again"
+    return _refuse(repository, [Ref(name, new, old)], ["--all"], mend)
+
+
+def _refuse(
+    repository: Repository, refs: Sequence[Ref], elsewhere: Sequence[str], mend: str
+) -> int:
+    """Say which commits are refused; 1 if any is."""
+    import gc
+
+    from registry_tool.gates import push
+    from registry_tool.store import git
+
+    gc.disable()
+    first, number = "", 0
+    for verdict in push.refused(repository, refs, elsewhere, _progress()):
+        first, number = first or verdict.commit[:12], number + 1
+        if number <= _SHOWN:
+            subject = git.subject(repository, verdict.commit)
+            say(f"commit {verdict.commit[:12]} ({subject}), in {', '.join(verdict.refs)}:")
+            _told(verdict.judged, quiet=True)
+    if not number:
+        return EXIT_OK
+    more = f", {number - _SHOWN} of them not shown" if number > _SHOWN else ""
+    say(f"{number} commit{'s' if number != 1 else ''} refused{more}\n  next: {mend.format(first)}")
+    return EXIT_FINDINGS
+
+
+def _told(found: Sequence[Judged], quiet: bool) -> int:
+    """Print the findings of each registry (all is well: one line, unless ``quiet``)."""
+    from registry_tool.report import text
+
+    for prefix, report in found:
+        if report.blocking or not quiet:
+            say(text.write(report, prefix))
+    return EXIT_FINDINGS if any(judged.report.blocking for judged in found) else EXIT_OK
+
+
+def _progress() -> Callable[[int, int], None]:
+    """How far a long push has come, on a terminal."""
+    if not sys.stderr.isatty():
+        return lambda done, every: None
+    return lambda done, every: (
+        warn(f"\rjudging commit {done} of {every}", end="\n" if done == every else "")
+        if every > 20
+        else None
+    )
+
+
+def _standard_input() -> str:
+    return os.fsdecode(sys.stdin.buffer.read())
+
+
+HOOKS: dict[str, Callable[[Repository, Sequence[str], bool], int]] = {
+    "pre-commit": _commit,
+    "pre-merge-commit": _commit,
+    "pre-applypatch": _commit,
+    "pre-push": _push,
+    "pre-receive": _receive,
+    "update": _update,
+    "post-merge": _advise,
+    "post-rewrite": _advise,
+}
