@@ -140,7 +140,9 @@ def place_of(repository: Repository, revision: str) -> str:
     family = {commit.oid: commit.parents for commit in commits(repository, today)}
     if tip not in family:
         return repository.prefix
-    return git_places.locate(repository, (today, repository.prefix), family, ["records"]).of(tip)
+    places = git_places.locate(repository, (today, repository.prefix), family, ["records"])
+    place = places.of(tip)
+    return repository.prefix if place is None else place
 
 
 Pair = tuple[str, str]
@@ -221,7 +223,7 @@ def _blob(mode: bytes, oid: bytes) -> str | None:
 def _deltas(
     places: git_places.Places, commit: Commit, sides: Sides, changes: Iterator[list[_Change]]
 ) -> Iterator[Delta]:
-    place = places.of(commit.oid)
+    place = places.of(commit.oid) or ""
     for name, folder in zip(places.names, sides, strict=True):
         if len(folder) == 1:
             for path, old, new in next(changes):

@@ -23,16 +23,20 @@ class Places:
 
     names: Sequence[str]
     nothing: Trees
-    _stood: Mapping[str, str]
+    _stood: Mapping[str, str | None]
     _trees: Mapping[str, Mapping[str, Trees]]
 
-    def of(self, commit: str) -> str:
-        """The registry's folder in ``commit``, below ``top``, empty or with a slash."""
+    def of(self, commit: str) -> str | None:
+        """The registry's folder in ``commit``, below ``top``, empty or with a slash.
+
+        None before it began, though another one may have stood there.
+        """
         return self._stood[commit]
 
     def trees(self, commit: str) -> Trees:
         """The trees of ``names`` in ``commit``."""
-        return self._trees[self._stood[commit]][commit]
+        place = self._stood[commit]
+        return self.nothing if place is None else self._trees[place][commit]
 
 
 def locate(
@@ -50,13 +54,15 @@ def locate(
     nothing = (git.empty_tree(repository),) * len(names)
     tip, first = start
     trees = {first: _trees(repository, everybody, first, names, nothing)}
-    stood = {tip: first}
+    stood: dict[str, str | None] = {tip: first}
     for child, parents in family.items():
         place = stood.setdefault(child, first)
         for parent in parents:
             if parent in stood:
                 continue
             stood[parent] = place
+            if place is None:
+                continue
             here = trees[place]
             if here[parent] == nothing and here[child] != nothing:
                 before = _moved_from(repository, parent, child, place)
@@ -64,6 +70,10 @@ def locate(
                     stood[parent] = before
                     if before not in trees:
                         trees[before] = _trees(repository, everybody, before, names, nothing)
+            elif here[parent] != nothing and here[child] == nothing:
+                # One that was deleted and came back is the same; one that moved away is not.
+                if _moved_from(repository, child, parent, place) is not None:
+                    stood[parent] = None
     return Places(names, nothing, stood, trees)
 
 
