@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from registry_tool.gates.push import Ref
     from registry_tool.store.git import Repository
 
+_OLD_TABLE = "KR301"
 _SHOWN = 5
 """Refused commits that are written out."""
 
@@ -53,6 +54,9 @@ def _commit(repository: Repository, words: Sequence[str], quiet: bool) -> int:
     # pre-commit calls a hook of its own for a push, and tells it of one ref alone.
     if "PRE_COMMIT_TO_REF" in os.environ:
         return _pushed_by_pre_commit(repository)
+    # ... and the same one for a clean merge, which only git's own environment tells.
+    if any(name.startswith("GITHEAD_") for name in os.environ):
+        return _merge(repository, words, quiet)
     import gc
 
     from registry_tool.gates import judge, places
@@ -65,15 +69,51 @@ def _commit(repository: Repository, words: Sequence[str], quiet: bool) -> int:
     return _told([judge.index(registry) for registry in staged.registries], quiet)
 
 
+def _merge(repository: Repository, words: Sequence[str], quiet: bool) -> int:
+    """As `_commit`; where only tables are old, they are made new.
+
+    Two sides that each add a row write the same `3 rows` into the index page: git takes that for
+    one change and asks no merge driver. What a hook stages here comes too late for the merge
+    itself, so it ends here and one more commit finishes it.
+    """
+    from registry_tool.gates import judge, places
+
+    registries = places.in_index(repository).registries
+    found = [judge.index(registry) for registry in registries]
+    errors = [f for _, report in found for f in report.findings if f.severity == "error"]
+    if not errors or any(finding.rule != _OLD_TABLE for finding in errors):
+        return _told(found, quiet)
+    for registry in registries:
+        _render(registry)
+    again = [judge.index(registry) for registry in registries]
+    if any(report.blocking for _, report in again):
+        return _told(again, quiet)
+    warn(
+        "the rows merged, and the tables lagged behind: they are rendered and staged now\n"
+        "  next: git commit --no-edit"
+    )
+    return EXIT_FINDINGS
+
+
+def _render(registry: Repository) -> None:
+    from registry_tool.commands import render
+
+    root = str(registry.top / registry.prefix)
+    words = {"check": False, "force": False, "no_stage": False, "quiet": True, "registry": root}
+    render.run(argparse.Namespace(**words))
+
+
 def _advise(repository: Repository, words: Sequence[str], quiet: bool) -> int:
     """What git made without asking; nobody can refuse it any more, but a push would be."""
+    if words[:1] == ["amend"]:
+        return EXIT_OK  # pre-commit has judged it
     from registry_tool.gates import judge, places
 
     found = [judge.index(registry) for registry in places.in_index(repository).registries]
     if _told(found, quiet=True):
         warn(
             "the registry is not in order after this; a push will be refused\n"
-            "  next: registry-tool render && registry-tool check"
+            "  next: registry-tool render && git commit -m 'Render'"
         )
     return EXIT_OK
 
@@ -169,7 +209,7 @@ def _standard_input() -> str:
 
 HOOKS: dict[str, Callable[[Repository, Sequence[str], bool], int]] = {
     "pre-commit": _commit,
-    "pre-merge-commit": _commit,
+    "pre-merge-commit": _merge,
     "pre-applypatch": _commit,
     "pre-push": _push,
     "pre-receive": _receive,

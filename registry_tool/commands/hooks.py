@@ -15,10 +15,11 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from registry_tool.commands.common import say, warn
+from registry_tool.commands.init import ATTRIBUTES
 from registry_tool.errors import GitError, ToolError
 from registry_tool.gates import precommit, scripts
 from registry_tool.gates.precommit import CONFIG, HOOK_ID
-from registry_tool.merging.drivers import DRIVERS, attributes
+from registry_tool.merging.drivers import DRIVERS, with_lines
 from registry_tool.store import git
 from registry_tool.store.files import write_atomic, write_if_changed
 from registry_tool.store.git import Repository
@@ -192,7 +193,8 @@ def _merge_drivers(repository: Repository, root: Path, tool: str | None) -> None
         git.configure(repository, f"merge.{name}.driver", f"{way} {words}")
     path = root / ".gitattributes"
     before = _text(path) or ""
-    after = attributes(before)
+    # Evidence and rows keep their bytes in every clone, whatever its settings for line ends are.
+    after = with_lines(before, ATTRIBUTES)
     if after != before:
         write_atomic(path, after.encode())
         with contextlib.suppress(ToolError):

@@ -20,6 +20,7 @@ from registry_tool.store.root import POLICY
 from registry_tool.store.snapshot import OWN
 
 _REMEMBERED = "judged-commits.json"
+_PAGES = "KR3"
 _LIMIT = 20_000
 """Commits that are remembered; the oldest are forgotten first."""
 
@@ -80,6 +81,7 @@ def refused(
     fine = _remembered(cache, tool)
     known = _known(repository, refs)
     work = list(_work(repository, refs, known, elsewhere))
+    tips = {one.tip for one in work}
     every = sum(len(one.commits) for one in work)
     done, learned = 0, dict[str, None]()
     seen: set[str] = set()
@@ -87,13 +89,16 @@ def refused(
         for commit in one.commits:
             done += 1
             on_commit(done, every)
+            is_tip = commit.oid in tips
             # Which waivers hold depends on the day: the tip is judged every time.
-            if commit.oid in seen or (commit.oid in fine and commit.oid != one.tip):
+            if commit.oid in seen or (commit.oid in fine and not is_tip):
                 continue
             seen.add(commit.oid)
             parent = commit.parents[0] if commit.parents else None
             registries = places.among(one.candidates, commit.oid, parent)
             found = [judge.commit(registry, commit) for registry in registries]
+            if not is_tip:
+                found = list(map(_without_pages, found))
             if any(judged.report.blocking for judged in found):
                 yield Verdict(commit.oid, one.names, found)
             else:
@@ -101,6 +106,17 @@ def refused(
     if learned.keys() - fine.keys():
         kept = [*fine, *learned][-_LIMIT:]
         cache.save(_REMEMBERED, {"tool": tool, "commits": kept})
+
+
+def _without_pages(judged: Judged) -> Judged:
+    """What was found, but for pages that lag behind the rows.
+
+    A rebase leaves such commits behind, since git runs no hook there; a page proves nothing, and
+    that of the tip is right or the push refused.
+    """
+    found = judged.report.findings
+    kept = tuple(finding for finding in found if not finding.rule.startswith(_PAGES))
+    return judged._replace(report=judged.report._replace(findings=kept))
 
 
 class _Tip(NamedTuple):

@@ -28,10 +28,10 @@ registry_lookup.py merge=registry-page
 """
 
 
-def attributes(text: str) -> str:
-    """A .gitattributes with the lines that name the drivers, added where they are missing."""
+def with_lines(text: str, wanted: str) -> str:
+    """``text`` (a .gitattributes) with the lines of ``wanted`` added that it does not have."""
     known = text.splitlines()
-    missing = [line for line in ATTRIBUTES.splitlines() if line not in known]
+    missing = [line for line in wanted.splitlines() if line not in known]
     if not missing:
         return text
     ending = "" if text.endswith("\n") or not text else "\n"

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from registry_tool.records.baseline import Baseline, Entry
 from registry_tool.records.model import Model
 from registry_tool.records.record import Record
-from registry_tool.verifier.earned import OF_THE_TOOL
+from registry_tool.records.remarks import OF_THE_TOOL
 
 T = TypeVar("T")
 

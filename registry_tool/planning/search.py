@@ -11,9 +11,8 @@ from dataclasses import dataclass
 
 from registry_tool.records import expressions
 from registry_tool.records.kernel import names, shape_text, tiles_in_flight
+from registry_tool.records.remarks import COMPUTED as COMPUTED
 from registry_tool.records.spec import KernelSpec
-
-COMPUTED = "computed: "
 
 
 @dataclass(frozen=True)

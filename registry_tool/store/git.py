@@ -514,7 +514,9 @@ def stream(repository: Repository, oids: Iterable[str]) -> Iterator[tuple[str, b
                     process.stderr.read().decode("utf-8", "replace").strip() if not header else ""
                 )
                 raise GitError(
-                    f"the object {oid} cannot be read: {words or 'it is missing'}", fix="git fsck"
+                    f"the object {oid} cannot be read: {words or 'it is missing'}",
+                    # A partial clone asks its remote for contents when they are needed.
+                    fix="git fetch" if "promisor" in words else "git fsck",
                 )
             yield oid, out.read(int(header[2]))
             out.read(1)
@@ -566,9 +568,9 @@ def stage(repository: Repository, paths: Iterable[str]) -> None:
 
 
 def stage_in_top(repository: Repository, paths: Iterable[str]) -> None:
-    """`git add` exactly ``paths``, relative to the top of the repository."""
+    """`git add` exactly ``paths``, relative to the top of the repository, removed ones included."""
     data = b"".join(os.fsencode(path) + b"\0" for path in paths)
-    repository.run("update-index", "--add", "-z", "--stdin", stdin=data)
+    repository.run("update-index", "--add", "--remove", "-z", "--stdin", stdin=data)
 
 
 def history(repository: Repository, names: Sequence[str], revision: str = "HEAD") -> list[Commit]:

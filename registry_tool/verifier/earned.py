@@ -5,17 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from registry_tool.planning.plan import Task
-from registry_tool.planning.search import COMPUTED, under_target_note
+from registry_tool.planning.search import under_target_note
 from registry_tool.planning.tiling import Candidate
 from registry_tool.records import kernel
 from registry_tool.records.record import Record, Use
+from registry_tool.records.remarks import COMPUTED, OF_THE_TOOL, REFUSED
+from registry_tool.records.remarks import SWEPT as SWEPT
 from registry_tool.verifier.runner import Outcome, record_from
 
-SWEPT = "swept: "
-REFUSED = "does not place with more tiles: "
-"""How the remarks start that say what was measured: the next run of the row replaces them."""
-OF_THE_TOOL = (COMPUTED, SWEPT, REFUSED)
-"""How every remark starts that is no person's."""
 NO_LATENCY = "the timing runs print no latency that can be real"
 Tried = Sequence[tuple[Candidate, Outcome]]
 
