@@ -70,10 +70,13 @@ def locate(
                     stood[parent] = before
                     if before not in trees:
                         trees[before] = _trees(repository, everybody, before, names, nothing)
-            elif here[parent] != nothing and here[child] == nothing:
+            elif (
+                here[parent] != nothing
+                and here[child] == nothing
                 # One that was deleted and came back is the same; one that moved away is not.
-                if _moved_from(repository, child, parent, place) is not None:
-                    stood[parent] = None
+                and _moved_from(repository, child, parent, place) is not None
+            ):
+                stood[parent] = None
     return Places(names, nothing, stood, trees)
 
 
