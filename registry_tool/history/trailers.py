@@ -71,26 +71,33 @@ def with_trailers(repository: Repository, message: str, wanted: Sequence[str]) -
         return message
     if not wanted:
         return kept + cut + rest
+    if all(not line.strip() or line.startswith(mark) for line in kept.split("\n")):
+        # Nothing is written yet: room for a title, and what separates it from the trailers.
+        return "\n\n" + "\n".join(wanted) + f"\n\n{kept.lstrip(chr(10))}{cut}{rest}"
     words = [word for trailer in wanted for word in ("--trailer", trailer)]
     out = repository.run(
         "-c", "trailer.ifexists=add", "-c", "trailer.where=end",
         "-c", "trailer.separators=:", "-c", f"core.commentChar={mark}",
         "interpret-trailers", "--no-divider", *words,
-        stdin=kept.encode("utf-8", "surrogateescape"),
+        stdin=(kept if kept.endswith("\n") else f"{kept}\n").encode("utf-8", "surrogateescape"),
     )  # fmt: skip
     return out.decode("utf-8", "surrogateescape") + cut + rest
 
 
 def _without(text: str) -> str:
-    lines = text.splitlines(keepends=True)
+    lines = text.split("\n")
     ours = (f"{KEY}:", f"{COUNT_KEY}:")
-    kept = [line for line in lines if not line.startswith(ours)]
-    if len(kept) == len(lines):
+    first = next((at for at, line in enumerate(lines) if line.startswith(ours)), None)
+    if first is None:
         return text
-    # The empty line that stood before our own trailers goes with them.
-    while len(kept) > 1 and not kept[-1].strip() and lines[-1].strip():
-        kept.pop()
-    return "".join(kept)
+    rest = [line for line in lines[first:] if not line.startswith(ours)]
+    above = lines[:first]
+    # The empty lines that set our trailers apart go with them.
+    if not any(line.strip() for line in above):
+        return "\n" + "\n".join(rest).lstrip("\n")
+    if above and not above[-1] and (not rest or not rest[0]):
+        above.pop()
+    return "\n".join([*above, *rest])
 
 
 def _at_scissors(mark: str, message: str) -> tuple[str, str, str]:
