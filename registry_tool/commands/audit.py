@@ -51,6 +51,10 @@ def run(args: argparse.Namespace) -> int:
             )
         warn("history ends here: shallow clone; what was before it was not looked at")
     result = audit(repository, wanted)
+    if not args.no_rules:
+        from registry_tool.commands.audit_rules import failing
+
+        result = result.with_more(failing(root, repository, wanted))
     if args.format == "json":
         say_json(
             {

@@ -74,6 +74,12 @@ class BlobReader(Generic[T]):
         self._thread.join()
         if self._process.wait() != 0 or self._cut_short:
             words = self._process.stderr.read().decode("utf-8", "replace").strip()
+            if "promisor" in words:
+                raise GitError(
+                    "this partial clone lacks objects, and its remote cannot be asked for them: "
+                    + words.rpartition("\n")[2],
+                    fix="git fetch --refetch --filter=blob:limit=1g   # once the remote is there",
+                )
             raise GitError(
                 f"git could not read its objects: {words or 'it stopped'}", fix="git fsck"
             )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from registry_tool.history.audit import evidence, rows
@@ -10,7 +10,7 @@ from registry_tool.history.audit.finding import Found
 from registry_tool.history.versions import versions
 from registry_tool.store import git, git_limits
 from registry_tool.store.git import Repository
-from registry_tool.store.git_history import Commit, as_committed, commits, place_of, walk
+from registry_tool.store.git_history import as_committed, commits, place_of, walk
 
 
 class Range(NamedTuple):
@@ -21,11 +21,20 @@ class Range(NamedTuple):
 
 
 class Audit(NamedTuple):
-    """What was found in how many commits; ``touching`` are those that changed rows or evidence."""
+    """What was found in how many commits; ``order`` is the place of each, from the newest."""
 
     found: Sequence[Found]
     commits: int
-    touching: Sequence[Commit]
+    order: Mapping[str, int]
+
+    def with_more(self, more: Iterable[Found]) -> Audit:
+        """The audit with further findings in their places."""
+        return self._replace(
+            found=sorted(
+                (*self.found, *more),
+                key=lambda one: (self.order[one.commit.oid], one.kind, one.path, one.message),
+            )
+        )
 
 
 def audit(repository: Repository, wanted: Range) -> Audit:
@@ -50,10 +59,7 @@ def audit(repository: Repository, wanted: Range) -> Audit:
         *_inside(evidence.uncommitted(repository, seen, files), inside),
     ]
     order = {commit.oid: at for at, commit in enumerate(everything)}
-    touched = {version.commit.oid for version in seen} | {commit.oid for commit in verdicts}
-    touching = [one for one in everything if one.oid in inside and one.oid in touched]
-    found.sort(key=lambda one: (order[one.commit.oid], one.kind, one.path, one.message))
-    return Audit(found, len(inside), touching)
+    return Audit([], len(inside), order).with_more(found)
 
 
 def _inside(found: Iterator[Found], inside: set[str]) -> Iterator[Found]:
