@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from statistics import median
 from typing import Literal, NamedTuple
 
 from registry_tool.history.series import METRICS, Point, points
@@ -75,7 +74,7 @@ def in_points(row: str, metric: str, found: Sequence[Point], default: float) -> 
     steps: list[Step] = []
     segment = list(found[:1])
     for at in range(1, len(found)):
-        point, level = found[at], median(one.value for one in segment)
+        point, level = found[at], _median([one.value for one in segment])
         share, by_default = _allowed(segment[-1], point, default)
         side = _side(point.value, level, share)
         if side == 0:
@@ -92,6 +91,12 @@ def in_points(row: str, metric: str, found: Sequence[Point], default: float) -> 
         )
         segment = [point]
     return [_judged(step, found, more_is_better, default) for step in steps]
+
+
+def _median(values: Sequence[float]) -> float:
+    # The module of that name takes as long to import as all of this package.
+    ordered, middle = sorted(values), len(values) // 2
+    return ordered[middle] if len(values) % 2 else (ordered[middle - 1] + ordered[middle]) / 2
 
 
 def _allowed(before: Point, after: Point, default: float) -> tuple[float, bool]:

@@ -54,21 +54,20 @@ def versions(
         return
     commits = walk(repository, ["records"], revision, without)
     chosen = commits if wanted is None else _chosen(repository, commits, wanted)
-    waiting: deque[Commit] = deque()
+    waiting: deque[tuple[Commit, list[str]]] = deque()
     with BlobReader(repository, document) as reader:
         found = reader.found
         for commit in chosen:
-            reader.ask(_blobs(commit))
-            waiting.append(commit)
-            while waiting and all(oid in found for oid in _blobs(waiting[0])):
-                yield from _versions(waiting.popleft(), found, wanted)
+            oids = _blobs(commit)
+            reader.ask(oids)
+            waiting.append((commit, oids))
+            while waiting and all(oid in found for oid in waiting[0][1]):
+                yield from _versions(waiting.popleft()[0], found, wanted)
         reader.finish()
-        for commit in waiting:
-            for oid in _blobs(commit):
-                if oid not in found:
-                    raise GitError(
-                        f"the object {oid} cannot be read: it is missing", fix="git fsck"
-                    )
+        for commit, oids in waiting:
+            missing = [oid for oid in oids if oid not in found]
+            if missing:
+                raise GitError(f"the object {missing[0]} cannot be read", fix="git fsck")
             yield from _versions(commit, found, wanted)
 
 

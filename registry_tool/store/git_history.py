@@ -28,19 +28,16 @@ _FORMAT = "--format=%H%x00%cI%x00%an%x00%ae%x00%P"
 class Delta(NamedTuple):
     """One path (below the registry) that a commit changed: blob ids, None where it is not there.
 
-    A merge has an old id per parent, and only changes that differ from all of them. ``place`` is
-    the registry's folder below ``top`` at the time, empty or with a slash at its end.
+    A merge shows only what differs from all of its parents: ``olds`` are theirs, ``old`` that of
+    the first which has one. ``place`` is the registry's folder below ``top`` at the time, empty or
+    with a slash at its end.
     """
 
     path: str
-    olds: tuple[str | None, ...]
+    old: str | None
     new: str | None
     place: str
-
-    @property
-    def old(self) -> str | None:
-        """The blob that stood there before, in the first parent that has one."""
-        return next(filter(None, self.olds), None)
+    olds: tuple[str | None, ...]
 
 
 class Commit(NamedTuple):
@@ -227,13 +224,14 @@ def _deltas(
     for name, folder in zip(places.names, sides, strict=True):
         if len(folder) == 1:
             for path, old, new in next(changes):
-                yield Delta(f"{name}/{path}", (old,), new, place)
+                yield Delta(f"{name}/{path}", old, new, place, (old,))
         elif folder:
             per_parent = [{one.path: one for one in next(changes)} for _ in folder]
             for path, one in per_parent[0].items():
                 if all(path in others for others in per_parent):
                     olds = tuple([others[path].old for others in per_parent])
-                    yield Delta(f"{name}/{path}", olds, one.new, place)
+                    old = next(filter(None, olds), None)
+                    yield Delta(f"{name}/{path}", old, one.new, place, olds)
 
 
 def holding(repository: Repository, revisions: Sequence[str], path: str) -> set[str]:
