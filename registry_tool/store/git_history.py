@@ -238,6 +238,5 @@ def holding(repository: Repository, revisions: Sequence[str], path: str) -> set[
     """Those of ``revisions`` that have a file at ``path`` (below ``top``)."""
     if not revisions:
         return set()
-    asked = "".join(f"{one}:{path}\n" for one in revisions).encode("utf-8", "surrogateescape")
-    answers = repository.run("cat-file", "--batch-check", stdin=asked).split(b"\n")
+    answers = git_places.ask(repository, [f"{one}:{path}" for one in revisions]).split(b"\n")
     return {one for one, answer in zip(revisions, answers, strict=False) if b" blob " in answer}

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from registry_tool.errors import GitError
 from registry_tool.store import git
 from registry_tool.store.git import Repository
 from registry_tool.store.root import POLICY
@@ -87,16 +88,25 @@ def _trees(
     names: Sequence[str],
     nothing: Trees,
 ) -> dict[str, Trees]:
-    asked = "".join(f"{commit}:{place}{name}\n" for commit in commits for name in names)
-    out = repository.run(
-        "cat-file", "--batch-check", stdin=asked.encode("utf-8", "surrogateescape")
-    )
+    out = ask(repository, [f"{commit}:{place}{name}" for commit in commits for name in names])
     found = [
         line[: line.index(" ")] if " tree " in line else nothing[0]
         for line in out.decode("utf-8", "replace").split("\n")
     ]
     size = len(names)
     return {commit: tuple(found[at * size : at * size + size]) for at, commit in enumerate(commits)}
+
+
+def ask(repository: Repository, names: Sequence[str]) -> bytes:
+    """What git says of each of ``names`` (``commit:path``), a line each; raises GitError."""
+    odd = next((name for name in names if "\n" in name), None)
+    if odd is not None:
+        # The names are handed over in lines.
+        raise GitError("history cannot be read of a folder whose name has a line break", path=odd)
+    asked = "".join(f"{name}\n" for name in names)
+    return repository.run(
+        "cat-file", "--batch-check", stdin=asked.encode("utf-8", "surrogateescape")
+    )
 
 
 def _moved_from(repository: Repository, parent: str, child: str, place: str) -> str | None:

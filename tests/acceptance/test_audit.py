@@ -292,3 +292,33 @@ def test_a_partial_clone_without_its_origin_says_what_is_missing(
     partial = Example(clone, clone, good.environment)
     assert partial.command("log")[0] == 2
     assert "next: git fetch" in capsys.readouterr().err
+
+
+def judged(made: Example, *words: str) -> list[dict[str, Any]]:
+    pytest.importorskip("registry_tool.rules.ranges")
+    _, out = made.command("audit", "--format", "json", *words)
+    found: list[dict[str, Any]] = json.loads(out)["findings"]
+    return found
+
+
+def test_a_commit_that_fails_todays_rules_is_found_once(good: Example, row: Row) -> None:
+    assert judged(good) == []
+    good.write({row.id.record_path: faster(row)})
+    good.commit("Polish")
+    polish = head(good)
+    good.write({"README.md": "x\n"})
+    good.commit("Something else")
+    good.write({row.id.record_path: canonical.encode(row.record)})
+    good.commit("Take it back")
+    found = [one for one in judged(good) if one["kind"] == "fails-rules"]
+    assert {one["commit"][:12] for one in found} == {polish}
+    assert [one["record"] for one in found if one["message"].startswith("KR105 ")] == [str(row.id)]
+    assert not [one for one in found if one["message"].startswith("KR601 ")]
+    assert [one for one in judged(good, "HEAD~1..HEAD")] == []
+
+
+def test_the_first_commit_of_all_is_judged_too(good: Example, row: Row) -> None:
+    good.git("rm", "-q", "--cached", row.artifact)
+    good.git("commit", "-q", "--no-verify", "--amend", "-m", "Start without a verdict")
+    found = {one["message"][:5] for one in judged(good) if one["kind"] == "fails-rules"}
+    assert "KR101" in found

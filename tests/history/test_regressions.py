@@ -97,7 +97,7 @@ def test_a_plot_has_its_unit_its_ends_and_fits(runs: Example) -> None:
     assert any("\u2800" < character <= "\u28ff" for character in done.stdout)
     assert max(map(len, lines[1:])) <= 60
     assert lines[-1].strip().startswith("20")
-    assert lines[-1].endswith("2026-02-01")
+    assert lines[-1].endswith("2020-02-01")
     assert "\x1b" not in done.stdout
 
 

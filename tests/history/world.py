@@ -38,6 +38,6 @@ def run_after_run(example: Example, latencies: Sequence[float], drivers: Sequenc
     for at, (latency, driver) in enumerate(zip(latencies, drivers, strict=True)):
         example.add(measured(latency, 100 + at, driver=driver))
         example.git("add", "-A")
-        stamp = f"2026-02-01T00:00:{at:02d}Z"
+        stamp = f"2020-02-01T00:00:{at:02d}Z"
         example.environment.update(GIT_COMMITTER_DATE=stamp, GIT_AUTHOR_DATE=stamp)
         example.git("commit", "-q", "--no-verify", "-m", f"run {at}")
