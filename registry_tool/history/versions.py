@@ -10,7 +10,7 @@ import msgspec
 
 from registry_tool.errors import GitError
 from registry_tool.history.identity import Document, row_at, row_in
-from registry_tool.store import git
+from registry_tool.store import git, git_partial
 from registry_tool.store.git import Repository
 from registry_tool.store.git_blobs import BlobReader
 from registry_tool.store.git_history import Commit, Delta, as_committed, walk
@@ -54,6 +54,12 @@ def versions(
         return
     commits = walk(repository, ["records"], revision, without)
     chosen = commits if wanted is None else _chosen(repository, commits, wanted)
+    remote = git_partial.promisor(repository)
+    if remote is not None:
+        listed = list(chosen)
+        oids = [oid for commit in listed for oid in _blobs(commit)]
+        git_partial.fetch_missing(repository, remote, oids, git.resolve(repository, revision))
+        chosen = iter(listed)
     waiting: deque[tuple[Commit, list[str]]] = deque()
     with BlobReader(repository, document) as reader:
         found = reader.found

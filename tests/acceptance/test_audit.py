@@ -280,6 +280,22 @@ def test_a_partial_clone_fetches_what_it_lacks(good: Example, tmp_path: Path, ro
     assert partial.command("log", "--format", "json") == good.command("log", "--format", "json")
 
 
+def test_a_partial_clone_fetches_all_versions_at_once(
+    good: Example, tmp_path: Path, row: Row
+) -> None:
+    for text in ("one", "two", "three"):
+        good.write({row.id.record_path: canonical.encode(replace(row.record, notes=[text]))})
+        good.commit(text)
+    good.git("config", "uploadpack.allowFilter", "true")
+    clone, trace = tmp_path / "clone", tmp_path / "trace"
+    good.git("clone", "-q", "--filter=blob:none", f"file://{good.repo}", str(clone))
+    partial = Example(clone, clone, {**good.environment, "GIT_TRACE": str(trace)})
+    status, out = partial.command("log")
+    assert status == 0
+    assert '["two"] -> ["three"]' in out
+    assert trace.read_text("utf-8").count("built-in: git fetch ") == 1
+
+
 def test_a_partial_clone_without_its_origin_says_what_is_missing(
     good: Example, tmp_path: Path, row: Row, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -314,7 +330,7 @@ def test_a_commit_that_fails_todays_rules_is_found_once(good: Example, row: Row)
     assert {one["commit"][:12] for one in found} == {polish}
     assert [one["record"] for one in found if one["message"].startswith("KR105 ")] == [str(row.id)]
     assert not [one for one in found if one["message"].startswith("KR601 ")]
-    assert [one for one in judged(good, "HEAD~1..HEAD")] == []
+    assert judged(good, "HEAD~1..HEAD") == []
 
 
 def test_the_first_commit_of_all_is_judged_too(good: Example, row: Row) -> None:
