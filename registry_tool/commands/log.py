@@ -85,6 +85,8 @@ def run(args: argparse.Namespace) -> int:
     if args.threshold is not None and not 0 <= args.threshold < 100:
         raise UsageError(f"--threshold {args.threshold:g} is no share; expected one like 0.05")
     if args.plot is not None:
+        if cut:
+            warn(_ENDS_HERE)
         return _plot(args, repository, selection)
     if args.regressions:
         return _regressions(args, repository, selection, cut)
