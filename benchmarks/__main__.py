@@ -5,7 +5,7 @@ from __future__ import annotations
 import runpy
 import sys
 
-SCRIPTS = ("bench_check", "bench_judge", "bench_emulator", "bench_lookup")
+SCRIPTS = ("bench_check", "bench_judge", "bench_emulator", "bench_lookup", "bench_history")
 
 
 def main() -> int:

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from registry_tool.store.registry import Registry
 
 
-def say(text: str) -> None:
+def say(text: str, end: str = "\n") -> None:
     """A line of result, to standard output."""
-    _write(sys.stdout, f"{text}\n")
+    _write(sys.stdout, f"{text}{end}")
 
 
 def warn(text: str, end: str = "\n") -> None:

@@ -1,28 +1,39 @@
-"""Show when each row appeared, changed and was retired: by which commit and verdict.
+"""Show when each row appeared, changed and was retired: by which commit, verdict and machine.
 
-Everything comes from git: the commits that reach HEAD, newest first.
+Everything comes from git: the commits that reach HEAD, newest first. A row is followed by what it
+is (target, kernel, shape, variant), wherever its file and its registry lay.
+
+--regressions tells steps instead, accuracy or latency, that exceed what the runs scatter by, and
+exits with 1 if one of them still stands. --plot draws one row's figure over its runs.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-from collections.abc import Iterable, Iterator
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
-from registry_tool.commands.common import find, parse_shape, say
-from registry_tool.errors import EXIT_OK, UsageError
-from registry_tool.history.log import Event, Wanted, events
-from registry_tool.store import git, registry, snapshot
+from registry_tool.commands.common import find, say, warn
+from registry_tool.errors import EXIT_FINDINGS, EXIT_OK, UsageError
+from registry_tool.history import series, steps
+from registry_tool.history.environment import Facts, changed, environments
+from registry_tool.history.log import Event, artifact, event
+from registry_tool.history.versions import Version, versions
+from registry_tool.store import git, git_limits
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from registry_tool.commands.log_selection import Selection
+    from registry_tool.store.git import Repository
 
 FORMATS = ("text", "json")
-_FIGURES = ("mean_rel_L1", "herd")
-_GROUPS = ("tile.", "performance.")
+_ENDS_HERE = "history ends here: shallow clone; git fetch --unshallow"
+_BUFFER = 1 << 16
+_PLOT_ROWS = 8
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Which rows to show."""
+    """Which rows to show, since when, and how."""
     parser.add_argument("kernel", nargs="?", metavar="KERNEL", help="only rows of this kernel")
     parser.add_argument(
         "shape",
@@ -30,94 +41,216 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="SHAPE",
         help="only this shape: 2048x1024x1024, M=2048,K=1024,N=1024, or with +variant",
     )
-    parser.add_argument("--target", metavar="NAME", help="only rows of this target")
+    which = parser.add_argument_group("which rows and commits")
+    which.add_argument("--kernel", dest="kernel_name", metavar="NAME", help="the same as KERNEL")
+    which.add_argument("--target", metavar="NAME", help="only rows of this target")
+    which.add_argument("--model", metavar="NAME", help="only rows that this model ever used")
+    which.add_argument("--author", metavar="TEXT", help="only commits whose author has this in it")
+    when = "a commit, 2026-01-31, or '2 weeks ago'"
+    which.add_argument("--since", metavar="DATE|REV", help=f"only commits after it: {when}")
+    which.add_argument("--until", metavar="DATE|REV", help=f"only commits up to it: {when}")
+    how = parser.add_argument_group("what to show of them")
+    how.add_argument(
+        "--environment", action="store_true",
+        help="device, driver, firmware, toolchain of each run (always, for one KERNEL)",
+    )  # fmt: skip
+    shown = how.add_mutually_exclusive_group()
+    shown.add_argument("--regressions", action="store_true", help="only steps to the worse")
+    shown.add_argument(
+        "--plot", nargs="?", const="", choices=["", *series.METRICS], metavar="FIGURE",
+        help=f"draw one row's {', '.join(series.METRICS)}",
+    )  # fmt: skip
+    how.add_argument(
+        "--improvements", action="store_true", help="with --regressions: steps to the better too"
+    )
+    how.add_argument(
+        "--threshold", type=float, metavar="SHARE",
+        help="what a latency may change by where no spread was recorded "
+        f"(default {steps.PERFORMANCE_SPREAD})",
+    )  # fmt: skip
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the events, newest first."""
+    """Print the events, the steps, or the plot."""
+    import gc
+
+    # What is read is kept until the end: looking for garbage in it takes a third of the time.
+    gc.disable()
     root = find(args)
     repository = git.require_repository(root)
-    found = events(repository, _wanted(args, root))
-    if args.format == "json":
-        _say_json(found)
-        return EXIT_OK
-    shown = False
-    for event in found:
-        shown = True
-        say("\n".join(_lines(event)))
-    if not shown:
-        _require_known(args.kernel, root)
-        say("no commit has such a row" if args.kernel else "no commit has a row yet")
+    from registry_tool.commands.log_selection import select
+
+    selection = select(args, repository, root)
+    cut = git_limits.cut_at(repository)
+    if args.threshold is not None and not 0 <= args.threshold < 100:
+        raise UsageError(f"--threshold {args.threshold:g} is no share; expected one like 0.05")
+    if args.plot is not None:
+        if cut:
+            warn(_ENDS_HERE)
+        return _plot(args, repository, selection)
+    if args.regressions:
+        return _regressions(args, repository, selection, cut)
+    return _events(args, repository, selection, cut)
+
+
+def _events(
+    args: argparse.Namespace, repository: Repository, selection: Selection, cut: set[str]
+) -> int:
+    found = selection.of(versions(repository, selection.wanted, selection.until, selection.without))
+    if args.environment or selection.kernel is not None:
+        listed = list(found)
+        machines = environments(repository, listed, selection.until)
+        told: Iterator[Event] = (_with_machine(version, machines) for version in listed)
+    else:
+        told = map(event, found)
+    if cut:
+        told = (_cut(one, cut) for one in told)
+    shown = _say_json(told) if args.format == "json" else _say_text(told)
+    if cut:
+        warn(_ENDS_HERE)
+    elif not shown and args.format == "text":
+        say(selection.nothing())
     return EXIT_OK
 
 
-def _require_known(kernel: str | None, root: Path) -> None:
-    """Raise UsageError for a kernel that the registry does not know."""
-    specs = registry.load(snapshot.of_worktree(root)).specs
-    if kernel is not None and kernel not in specs:
-        import difflib
+def _with_machine(version: Version, machines: Mapping[str, Facts | None]) -> Event:
+    import msgspec
 
-        names = {name.lower(): name for name in specs}
-        close = difflib.get_close_matches(kernel.lower(), names, 1)
-        hint = f"; did you mean {names[close[0]]}?" if close else f"; known are {', '.join(specs)}"
-        raise UsageError(f"unknown kernel {kernel!r}{hint}")
-
-
-def _wanted(args: argparse.Namespace, root: Path) -> Wanted:
-    sizes, variant = _key(args, root)
-
-    def wanted(target: str, kernel: str, key: str) -> bool:
-        shape, _, of = key.partition("+")
-        return (
-            args.target in (None, target)
-            and args.kernel in (None, kernel)
-            and sizes in (None, shape)
-            and variant in (None, of)
-        )
-
-    return wanted
+    told = event(version)
+    before, after = artifact(version.before), told.verdict
+    here = machines.get(after) if after else None
+    there = machines.get(before) if before else None
+    moved = {} if before == after else changed(there, here)
+    return msgspec.structs.replace(told, environment=here, environment_changed=moved)
 
 
-def _key(args: argparse.Namespace, root: Path) -> tuple[str | None, str | None]:
-    """Sizes and variant that SHAPE asks for, as they stand in a row's key."""
-    if args.shape is None:
-        return None, None
-    shape, _, variant = args.shape.replace("×", "x").partition("+")
-    if "=" in shape:
-        state = snapshot.of_revision(root, "HEAD")
-        spec = registry.load(state).spec(args.kernel)
-        shape = "x".join(map(str, parse_shape(spec, [shape]).values()))
-    if not all(size.isascii() and size.isdigit() for size in shape.split("x")):
-        raise UsageError(
-            f"{args.shape!r} is no shape; expected sizes like 2048x1024x1024",
-            fix=f"registry-tool log {args.kernel}",
-        )
-    return shape, variant or None
+def _cut(told: Event, cut: set[str]) -> Event:
+    import msgspec
+
+    at_the_end = told.event == "added" and told.commit in cut
+    return msgspec.structs.replace(told, cut=True) if at_the_end else told
 
 
-def _lines(event: Event) -> Iterator[str]:
-    yield f"{event.date} {event.commit[:12]} {event.author}: {event.event} {event.record}"
-    before, after = event.before or {}, event.after or {}
-    if event.event == "changed":
-        for field in dict.fromkeys((*before, *after)):
-            yield f"    {field}: {_text(before.get(field))} -> {_text(after.get(field))}"
-    else:
-        fields = after if event.event == "added" else before
-        figures = [
-            f"{field} {_text(value)}"
-            for field, value in fields.items()
-            if (field in _FIGURES or field.startswith(_GROUPS)) and value is not None
-        ]
-        yield f"    {', '.join(figures)}"
-    if event.verdict:
-        yield f"    verdict {event.verdict}"
+def _say_text(told: Iterable[Event]) -> bool:
+    from registry_tool.report.history import event_lines
+
+    shown = False
+    for one in told:
+        shown = True
+        say("\n".join(event_lines(one)))
+    return shown
 
 
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
-def _say_json(found: Iterable[Event]) -> None:
+def _say_json(told: Iterable[Event]) -> bool:
     """One event per line: an indented form takes ten times as long to write."""
-    lines = [json.dumps(event.__dict__, ensure_ascii=False) for event in found]
-    say("[\n" + ",\n".join(lines) + "\n]" if lines else "[]")
+    import msgspec
+
+    encode = msgspec.json.Encoder().encode
+    before, size, lines = "[\n", 0, []
+    for one in told:
+        line = encode(one).decode()
+        lines.append(line)
+        size += len(line)
+        if size > _BUFFER:
+            say(before + ",\n".join(lines), end="")
+            before, size, lines = ",\n", 0, []
+    if lines:
+        say(before + ",\n".join(lines), end="")
+        before = ""
+    say("[]" if before == "[\n" else "\n]")
+    return True
+
+
+def _rows(repository: Repository, selection: Selection) -> Iterator[tuple[str, list[Version]]]:
+    """Each chosen row with the versions that led to it as it stands, oldest first."""
+    found = series.by_row(
+        selection.of_any_time(versions(repository, selection.wanted, selection.until))
+    )
+    tips = series.tips(repository, selection.until) if found else {}
+    for row in sorted(found):
+        yield row, series.line(found[row], tips.get(found[row][0].path))
+
+
+def _regressions(
+    args: argparse.Namespace, repository: Repository, selection: Selection, cut: set[str]
+) -> int:
+    from registry_tool.commands.common import say_json
+    from registry_tool.report.history import step_document, step_lines
+
+    allowed = steps.Allowed()
+    if args.threshold is not None:
+        allowed = allowed._replace(performance=args.threshold)
+    found = [
+        step
+        for row, line in _rows(repository, selection)
+        for step in steps.steps(row, line, allowed)
+        if (step.kind == "regression" or args.improvements)
+        and selection.takes(step.after.version.commit)
+    ]
+    machines = environments(
+        repository, [point.version for step in found for point in (step.before, step.after)],
+        selection.until,
+    )  # fmt: skip
+    differing = [
+        changed(machines.get(one.before.verdict or ""), machines.get(one.after.verdict or ""))
+        for one in found
+    ]
+    if args.format == "json":
+        say_json([step_document(*pair) for pair in zip(found, differing, strict=True)])
+    else:
+        for pair in zip(found, differing, strict=True):
+            say("\n".join(step_lines(*pair)))
+        standing = sum(step.kind == "regression" and step.undone is None for step in found)
+        if not found:
+            say("no step beyond what the runs scatter by")
+        elif standing:
+            say(f"{standing} regression{'s' if standing > 1 else ''} still standing")
+    if cut:
+        warn(_ENDS_HERE)
+    stands = any(step.kind == "regression" and step.undone is None for step in found)
+    return EXIT_FINDINGS if stands else EXIT_OK
+
+
+def _plot(args: argparse.Namespace, repository: Repository, selection: Selection) -> int:
+    import sys
+
+    from registry_tool.report import plot
+
+    if args.format == "json":
+        raise UsageError("a plot is text", fix="registry-tool log KERNEL SHAPE --format json")
+    rows = list(_rows(repository, selection))
+    if not rows:
+        say(selection.nothing())
+        return EXIT_OK
+    drawn = False
+    for row, line in rows:
+        found, metric = _figure(line, args.plot)
+        found = [point for point in found if selection.takes(point.version.commit)]
+        if not found:
+            continue
+        drawn = True
+        field, unit, _ = series.METRICS[metric]
+        runs = f"{len(found)} run{'' if len(found) == 1 else 's'}"
+        axes = plot.Axes(
+            f"{row}: {field}{f', {unit}' if unit else ''} ({runs})",
+            found[0].version.commit.date[:10],
+            found[-1].version.commit.date[:10],
+        )
+        unicode = plot.draws_unicode(sys.stdout.encoding)
+        values = [point.value for point in found]
+        say("\n".join(plot.plot(values, axes, plot.width(), _PLOT_ROWS, unicode)))
+    if not drawn:
+        raise UsageError(
+            f"no run of {', '.join(row for row, _ in rows[:3])} has such a figure",
+            fix=f"registry-tool log {args.kernel or 'KERNEL'} --plot mean_rel_L1",
+        )
+    return EXIT_OK
+
+
+def _figure(line: Sequence[Version], asked: str) -> tuple[list[series.Point], str]:
+    """The runs with the figure that was asked for; without one, the latency, else the accuracy."""
+    for metric in [asked] if asked else ["latency", "mean_rel_L1"]:
+        found = series.points(line, metric)
+        if found:
+            return found, metric
+    return [], asked or "latency"

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
-Document = Mapping[str, Any]
-"""A record as decoded JSON, of whatever format version it was written in."""
+from registry_tool.history.identity import Document
 
 _NOT_FIELDS = ("$schema", "schema_version")
 
 
-@dataclass(frozen=True)
-class Difference:
+class Difference(NamedTuple):
     """One field that differs; None stands for a field that is not there, too."""
 
     field: str
@@ -38,12 +35,19 @@ def difference(before: Document, after: Document) -> list[Difference]:
 
 def flat(document: Document) -> dict[str, Any]:
     """Every field of a record under the name that `difference` gives it."""
-    return {
-        field: value
-        for name, part in document.items()
-        if name not in _NOT_FIELDS
-        for field, value in _parts(name, part)
-    }
+    found: dict[str, Any] = {}
+    for name, part in document.items():
+        if type(part) is not dict or not part:
+            found[name] = part
+            continue
+        for below, value in part.items():
+            if type(value) is dict:
+                found.update(_parts(f"{name}.{below}", value))
+            else:
+                found[f"{name}.{below}"] = value
+    for name in _NOT_FIELDS:
+        found.pop(name, None)
+    return found
 
 
 def _parts(name: str, value: Any) -> Iterator[tuple[str, Any]]:

@@ -60,18 +60,30 @@ def check_range(root: Path, text: str, wanted: Callable[[str], bool] = bool) -> 
     started = time.perf_counter()
     repository = git.require_repository(root)
     base, head = ends(repository, text)
-    walk = _Walk(root, repository)
-    found: list[Finding] = []
-    for step in git.walk(repository, base, head, OWN):
-        errors = [one for one in walk.brought_in(step) if wanted(one.rule)]
-        view = CommitView(step.oid, _printable(step.subject), errors)
-        found += _placed(view)
-    walk.keep()
+    found = [
+        finding
+        for step, errors in failing(root, repository, base, head, wanted)
+        for finding in _placed(CommitView(step.oid, _printable(step.subject), errors))
+    ]
     state = snapshot.of_commit(root, repository, head, head)
     context, _ = contexts.read(state.narrowed(git.tree(repository, head, contexts.FILES)))
     levels = {} if context is None else levels_of(context.policy)
     records = sum(kind_of(path) == "record" for path in state.oids)
     return Report(tuple(counted(found, levels)), records, time.perf_counter() - started)
+
+
+def failing(
+    root: Path, repository: Repository, base: str, head: str, wanted: Callable[[str], bool] = bool
+) -> list[tuple[Step, list[Finding]]]:
+    """Each commit from ``base`` (left out) to ``head`` that fails, with the errors that it brought.
+
+    Raises GitError for a history that is cut within the range.
+    """
+    walk = _Walk(root, repository)
+    steps = [(step, walk.brought_in(step)) for step in git.walk(repository, base, head, OWN)]
+    walk.keep()
+    chosen = [(step, [one for one in some if wanted(one.rule)]) for step, some in steps]
+    return [(step, some) for step, some in chosen if some]
 
 
 def _printable(subject: str) -> str:

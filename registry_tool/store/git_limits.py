@@ -1,0 +1,65 @@
+"""How far back git can tell: shallow and partial clones; and which commits a range takes."""
+
+from __future__ import annotations
+
+import re
+
+from registry_tool.errors import GitError, UsageError
+from registry_tool.store import git
+from registry_tool.store.git import Repository
+
+_DATE = re.compile(
+    r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d)?( ?(Z|[+-]\d\d:?\d\d))?)?"
+    r"|(\d+|an?) (second|minute|hour|day|week|month|year)s? ago|yesterday|today|now"
+)
+_DAY = re.compile(r"\d{4}-\d\d-\d\d")
+
+
+def cut_at(repository: Repository) -> set[str]:
+    """The commits whose parents a shallow clone does not have; empty for a whole one."""
+    out = repository.run("rev-parse", "--is-shallow-repository", "--git-path", "shallow")
+    is_shallow, _, path = out.decode("utf-8", "surrogateescape").partition("\n")
+    if is_shallow != "true":
+        return set()
+    return set((repository.top / path.strip()).read_text().split())
+
+
+def commits_of(repository: Repository, tip: str, without: str | None) -> set[str]:
+    """The commits that reach ``tip`` and not ``without``; raises GitError for an unknown one."""
+    words = [git.resolve(repository, tip)]
+    if without is not None:
+        words += ["--not", git.resolve(repository, without)]
+    return set(repository.run("rev-list", *words, "--").decode().split())
+
+
+def parse_range(text: str | None) -> tuple[str | None, str]:
+    """What ``text`` leaves out and where it ends: ``A..B``, ``A..``, ``..B`` or ``B``.
+
+    Raises UsageError for ``A...B``, which leaves open what came before what.
+    """
+    if text is None:
+        return None, "HEAD"
+    if "..." in text:
+        raise UsageError(
+            f"{text!r} names what two branches do not share; expected BASE..HEAD",
+            fix=f"git merge-base {text.replace('...', ' ')}",
+        )
+    before, dots, after = text.partition("..")
+    return (before or "HEAD", after or "HEAD") if dots else (None, text or "HEAD")
+
+
+def moment(repository: Repository, text: str, end_of_day: bool = False) -> int | None:
+    """Seconds since 1970 that ``text`` stands for as a date; None if it does not look like one.
+
+    A day alone begins at midnight, or ends there where it is the last one.
+    """
+    words = text.strip()
+    if not _DATE.fullmatch(words):
+        return None
+    if _DAY.fullmatch(words):
+        words += " 23:59:59" if end_of_day else " 00:00:00"
+    out = repository.run("rev-parse", f"--since={words}").decode().strip()
+    answer = out.removeprefix("--max-age=")
+    if not answer.isdigit():
+        raise GitError(f"git cannot read the date {text!r}")
+    return int(answer)
