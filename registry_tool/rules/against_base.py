@@ -15,12 +15,13 @@ from registry_tool.rules.judging import Site, judge_row, place
 from registry_tool.rules.layout import kind_of, row_of
 from registry_tool.rules.ledger import ledger
 from registry_tool.rules.model import Finding
+from registry_tool.rules.signatures import SIGNATURE_RULES
 from registry_tool.rules.views import ChangeView, Context
 from registry_tool.store import git
 from registry_tool.store.git import Change
 from registry_tool.store.snapshot import Snapshot
 
-_CONTEXT = ("registry.yaml", "kernels", "models")
+_CONTEXT = ("registry.yaml", "kernels", "models", "signers")
 
 
 def judge_change(
@@ -39,7 +40,8 @@ def judge_change(
     if snapshot.repository is None or (not changes and owed is None):
         return []
     seeker = _Seeker(snapshot, failing)
-    base = seeker.base() if any(kind_of(c.path) in ("policy", "spec") for c in changes) else None
+    of_context = any(kind_of(c.path) in ("policy", "spec", "signers") for c in changes)
+    base = seeker.base() if of_context else None
     view = ChangeView(
         changes,
         context,
@@ -48,6 +50,7 @@ def judge_change(
         seeker.is_original,
         seeker.rows_of,
         seeker.needing,
+        seeker.unsigned,
         owed,
     )
     return [
@@ -60,8 +63,11 @@ def judge_change(
 
 def _matters(change: Change) -> bool:
     kind = kind_of(change.path)
-    # A new page may stand in the place of a built-in one; all else that is new changes nothing.
-    return kind == "spec" or (change.was_there and kind in ("policy", "verdict", "log"))
+    # A new page may stand in the place of a built-in one, and a new file of signers in that of
+    # another; all else that is new changes nothing.
+    if kind in ("spec", "signers"):
+        return True
+    return change.was_there and kind in ("policy", "verdict", "log", "signature")
 
 
 class _Seeker:
@@ -129,6 +135,25 @@ class _Seeker:
             blocking = [one for one in judged.findings if one.severity == "error"]
             if blocking:
                 found.append((f"records/{row}.json", f"{blocking[0].rule} {blocking[0].message}"))
+        return found
+
+    def unsigned(self) -> Sequence[tuple[str, str]]:
+        """The same for the signatures of the rows that the change touches."""
+        if self._base is None:
+            return []
+        touched = {row for one in self._snapshot.changes if (row := row_of(one.path)) is not None}
+        rows, _ = Entries(self._snapshot, self._snapshot.lines).rows(sorted(touched))
+        found = []
+        for row, files in rows.items():
+            if row in self._failing or f"records/{row}.json" not in files:
+                continue
+            contents = dict(self._snapshot.stream(files.items()))
+            judged = judge_row(row, contents, self._base, self._exists)
+            found += [
+                (f"records/{row}.json", f"{one.rule} {one.message}")
+                for one in judged.findings
+                if one.severity == "error" and one.rule in SIGNATURE_RULES
+            ][:1]
         return found
 
     def _rows(self, kernel: str) -> Mapping[str, Files]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from registry_tool.rules import baseline, files, tables, tiles, verdicts
+from registry_tool.rules import baseline, files, signatures, tables, tiles, verdicts
 from registry_tool.rules.model import Rule
 
 RULES: tuple[Rule, ...] = (
     *files.RULES,
     *verdicts.RULES,
     *baseline.RULES,
+    *signatures.RULES,
     *tiles.RULES,
     *tables.RULES,
 )

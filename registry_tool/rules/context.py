@@ -52,7 +52,31 @@ def read(snapshot: Snapshot) -> tuple[Context | None, dict[str, list[Problem]]]:
         policy = read_policy(snapshot, cache, POLICY)
     except InputError as error:
         return None, {**problems, POLICY: [_problem(error)]}
-    return Context(policy, specs, models), {**problems, POLICY: []}
+    problems[POLICY] = []
+    if not policy.looks_at_signatures:
+        return Context(policy, specs, models), problems
+    return _with_trust(Context(policy, specs, models), snapshot, problems), problems
+
+
+def _with_trust(
+    context: Context, snapshot: Snapshot, problems: dict[str, list[Problem]]
+) -> Context:
+    """``context`` with whom the registry trusts to sign; adds what is wrong with its files."""
+    # Imported here: most registries sign nothing.
+    from registry_tool.signing import trust as trusts
+    from registry_tool.signing.times import Added
+
+    def fetch(path: str) -> bytes | None:
+        return snapshot.read(path) if path in snapshot.oids else None
+
+    trust, troubles = trusts.read(context.policy, fetch)
+    for trouble in troubles:
+        from registry_tool.records.explain import Problem
+
+        kind: ProblemKind = "unreadable" if trouble.is_missing else "schema"
+        found = problems.setdefault(trouble.path, [])
+        found.append(Problem(kind, trouble.message, trouble.line))
+    return Context(context.policy, context.specs, context.models, trust, Added(snapshot))
 
 
 def _problem(error: InputError, kind: ProblemKind = "schema") -> Problem:

@@ -52,7 +52,7 @@ def rejudge(
 
 def _changes_everything(path: str) -> bool:
     # The names of models are read by every row that is used by one, and a layout by its page.
-    return kind_of(path) in ("policy", "spec", "model", "layout")
+    return kind_of(path) in ("policy", "spec", "model", "layout", "signers")
 
 
 class _Work:

@@ -27,6 +27,7 @@ _READ_BY_RULES = (
     "planning",
     "records",
     "rules",
+    "signing",
     "store",
     "tables",
     "verifier",

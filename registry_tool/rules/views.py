@@ -21,17 +21,26 @@ if TYPE_CHECKING:
     from registry_tool.records.spec import KernelSpec, Policy, Target
     from registry_tool.records.verdict import Band
     from registry_tool.rules.layout import PathKind
+    from registry_tool.signing.judge import Signed
+    from registry_tool.signing.times import Added
+    from registry_tool.signing.trust import Trust
     from registry_tool.store.git import Change
     from registry_tool.tables.document import Region
     from registry_tool.tables.render import Page
 
 
 class Context(Struct, frozen=True):
-    """What every judgement reads besides the row itself: policy, kernel specs, model names."""
+    """What every judgement reads besides the row itself: policy, kernel specs, model names.
+
+    ``trust`` says who may sign, and ``added`` when a file was committed; both are None where no
+    signature is looked at.
+    """
 
     policy: Policy
     specs: Mapping[str, KernelSpec]
     models: frozenset[str]
+    trust: Trust | None = None
+    added: Added | None = None
 
     def target(self, name: str) -> Target | None:
         """A target of registry.yaml."""
@@ -62,7 +71,8 @@ class VerdictView(Struct, frozen=True):
 
     ``row`` and ``run_id`` are what its path says; ``files`` maps names in its folder to bytes;
     ``spec`` is its kernel's page if the registry knows it; ``elements`` are how many each output
-    has by that page, empty if its dims are other ones.
+    has by that page, empty if its dims are other ones. ``signed`` are its signatures, judged; none
+    where the target's are not looked at.
     """
 
     path: str
@@ -74,6 +84,7 @@ class VerdictView(Struct, frozen=True):
     files: Mapping[str, bytes]
     spec: KernelSpec | None
     elements: Sequence[int]
+    signed: Sequence[Signed] = ()
 
     @property
     def sha256(self) -> str:
@@ -201,7 +212,9 @@ class ChangeView(Struct, frozen=True):
     row of the state cites the run of a file (row, file name), ``is_original`` whether a blob is
     the one that a path was committed with at first. ``rows_of`` are the records of a kernel, and
     ``fail_before`` those that pass now and would not have passed with the base's pages and policy,
-    each with the complaint. ``ledger`` is there if the baseline, or a row beside it, changed.
+    each with the complaint. ``unsigned_before`` are those that the change touches and whose
+    signatures suffice now, and would not have for the base. ``ledger`` is there if the baseline,
+    or a row beside it, changed.
     """
 
     changes: Sequence[Change]
@@ -211,6 +224,7 @@ class ChangeView(Struct, frozen=True):
     is_original: Callable[[str, str], bool]
     rows_of: Callable[[str], Sequence[Record]]
     fail_before: Callable[[str], Sequence[tuple[str, str]]]
+    unsigned_before: Callable[[], Sequence[tuple[str, str]]]
     ledger: LedgerView | None = None
 
 

@@ -30,6 +30,7 @@ OWN = (
     "models",
     "records",
     "verdicts",
+    "signers",
     "schemas",
     "layouts",
     "details",

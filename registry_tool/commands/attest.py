@@ -1,0 +1,1 @@
+"""Write rows' verdicts as in-toto Statements (test-result predicate), for other tools to read."""
