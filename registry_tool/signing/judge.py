@@ -105,7 +105,7 @@ def judge(
     if keys.is_certificate(signature.key_type):
         from registry_tool.signing import keygen
 
-        found = keygen.judge_certificate(data, message, trust, moment.ran)
+        found = keygen.judge_certificate(signature.key, data, message, trust, moment.ran)
         fault, words, principals = found.fault, found.message, found.principals
         entries: list[Entry] = []
     else:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import os
+import re
 import subprocess
 import tempfile
 import time
@@ -12,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from registry_tool.errors import ToolError
+from registry_tool.signing.keys import type_of
 from registry_tool.signing.names import NAMESPACE
 from registry_tool.signing.wire import WireError
 
@@ -89,34 +92,44 @@ def verify_bytes(signature: bytes, message: bytes) -> None:
         raise WireError(f"ssh-keygen refuses it: {_words(done)}")
 
 
-def judge_certificate(signature: bytes, message: bytes, trust: Trust, ran: int) -> Found:
-    """Whose a signature is that was made with a certificate at ``ran`` (seconds since 1970)."""
-    moment = f"verify-time={time.strftime('%Y%m%d%H%M%S', time.gmtime(ran))}"
+def judge_certificate(
+    key: bytes, signature: bytes, message: bytes, trust: Trust, ran: int
+) -> Found:
+    """Whose a signature is that was made with the certificate ``key`` at ``ran``.
+
+    ssh-keygen says only that it refuses; why is found out by asking again.
+    """
     files = {"signature": signature, "allowed": trust.allowed_data}
     if trust.revoked_data:
         files["revoked"] = trust.revoked_data
     with _files(**files) as paths:
-        common = ["-s", paths["signature"], "-f", paths["allowed"], "-O", moment]
-        # Asked at its own time: whoever is not valid then is not found.
+        common = ["-s", paths["signature"], "-f", paths["allowed"], "-O", f"verify-time={_at(ran)}"]
         done = _ask(["-Y", "find-principals", *common], b"")
-        principals = done.stdout.decode("utf-8", "replace").split("\n")[0].split(",")
-        principals = [name for name in principals if name]
+        first = done.stdout.decode("utf-8", "replace").partition("\n")[0]
+        principals = [name for name in first.split(",") if name]
         if done.returncode != 0 or not principals:
-            return Found(*_unfound(_words(done)), [])
-        revoked = ["-r", paths["revoked"]] if "revoked" in paths else []
-        words = ["-Y", "verify", "-n", NAMESPACE, "-I", principals[0], *common, *revoked]
-        done = _ask(words, message)
-    if done.returncode == 0:
-        return Found(None, "", principals)
-    said = _words(done)
-    fault: Fault = "revoked" if "revoked" in said.lower() else _unfound(said)[0]
-    return Found(fault, f"ssh-keygen refuses the certificate: {said}", principals)
+            return Found(*_unfound(key, ran), [])
+        words = ["-Y", "verify", "-n", NAMESPACE, "-I", principals[0], *common]
+        if _ask(words, message).returncode != 0:
+            return Found("unknown", "no allowed signer vouches for its certificate", principals)
+        if "revoked" in paths and _ask([*words, "-r", paths["revoked"]], message).returncode != 0:
+            return Found("revoked", "its certificate, or who made it, is revoked", principals)
+    return Found(None, "", principals)
 
 
-def _unfound(said: str) -> tuple[Fault, str]:
-    out_of_time = "expired" in said.lower() or "not yet valid" in said.lower()
-    fault: Fault = "untimely" if out_of_time else "unknown"
-    return fault, f"no allowed signer vouches for its certificate: {said or 'none matches'}"
+def _unfound(key: bytes, ran: int) -> tuple[Fault, str]:
+    """Why no principal is found for a certificate: it was not valid, or nobody vouches for it."""
+    text = f"{type_of(key)} {base64.b64encode(key).decode()}\n"
+    with _files(certificate=text.encode()) as paths:
+        shown = _words(_ask(["-L", "-f", paths["certificate"]], b""))
+    found = re.search(r"Valid: from (\S+) to (\S+)", shown)
+    if found is not None and not found[1] <= _at(ran, "%Y-%m-%dT%H:%M:%S") <= found[2]:
+        return "untimely", f"its certificate is valid from {found[1]} to {found[2]}"
+    return "unknown", "no allowed signer vouches for its certificate"
+
+
+def _at(moment: int, form: str = "%Y%m%d%H%M%S") -> str:
+    return time.strftime(form, time.gmtime(moment))
 
 
 @contextmanager
