@@ -42,7 +42,7 @@ def ours(line: str, key: bytes, principal: str) -> bool:
         and one.is_for(NAMESPACE)
         and principal in one.names
         and (one.valid_after is None or one.valid_after <= NOON)
-        and (one.valid_before is None or NOON <= one.valid_before)
+        and (one.valid_before is None or one.valid_before >= NOON)
         for one in entries
     )
 

@@ -17,7 +17,7 @@ from registry_tool.signing import crypto, keygen, sshsig
 from registry_tool.signing.names import NAMESPACE
 from registry_tool.signing.wire import WireError, string
 from tests.signing import keyring
-from tests.signing.keyring import SshKey
+from tests.signing.keyring import SshKey, armoured
 
 MESSAGE = b'{\n  "run_id": "20260105T000005Z-0123abcd"\n}\n'
 BEGIN = b"-----BEGIN SSH SIGNATURE-----\n"
@@ -36,12 +36,6 @@ def ours(data: bytes, message: bytes = MESSAGE) -> bool:
 
 def blob_of(data: bytes) -> bytes:
     return base64.b64decode(data.removeprefix(BEGIN).partition(END)[0])
-
-
-def armoured(blob: bytes) -> bytes:
-    text = base64.b64encode(blob)
-    lines = [text[at : at + 70] for at in range(0, len(text), 70)]
-    return BEGIN + b"\n".join(lines) + END
 
 
 def fields(blob: bytes) -> list[bytes]:
