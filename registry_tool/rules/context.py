@@ -65,6 +65,7 @@ def _with_trust(
     # Imported here: most registries sign nothing.
     from registry_tool.signing import trust as trusts
     from registry_tool.signing.times import Added
+    from registry_tool.signing.verified import Verified
 
     def fetch(path: str) -> bytes | None:
         return snapshot.read(path) if path in snapshot.oids else None
@@ -76,7 +77,8 @@ def _with_trust(
         kind: ProblemKind = "unreadable" if trouble.is_missing else "schema"
         found = problems.setdefault(trouble.path, [])
         found.append(Problem(kind, trouble.message, trouble.line))
-    return Context(context.policy, context.specs, context.models, trust, Added(snapshot))
+    known = Added(snapshot), Verified(snapshot)
+    return Context(context.policy, context.specs, context.models, trust, *known)
 
 
 def _problem(error: InputError, kind: ProblemKind = "schema") -> Problem:

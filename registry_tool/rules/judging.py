@@ -236,15 +236,16 @@ def _signed(
 ) -> Sequence[Signed]:
     """The signatures of a verdict, judged; none where nobody looks at them."""
     target = verdict.subject.target
-    trust, added = context.trust, context.added
-    if trust is None or added is None or trust.level(target) == "off":
+    trust, added, verified = context.trust, context.added, context.verified
+    if trust is None or added is None or verified is None or trust.level(target) == "off":
         return ()
     # Imported here: most registries sign nothing.
     from registry_tool.signing.judge import Subject as Signable
     from registry_tool.signing.judge import judge_all
 
     found = {name: beside[name] for name in names}
-    return judge_all(Signable(path, data, verdict.run_id, target), found, trust, added)
+    signable = Signable(path, data, verdict.run_id, target)
+    return judge_all(signable, found, trust, added, verified.holds)
 
 
 def _judge_record(

@@ -116,6 +116,11 @@ class _Work:
                 self.state.waivers[answer.row] = [list(waiver) for waiver in answer.waivers]
             if answer.imported:
                 self.state.imported[answer.row] = answer.imported
+        if wanted is None and self._context and self._context.verified and self._context.trust:
+            self._context.verified.keep(rows, self._failing(), self._context.trust)
+
+    def _failing(self) -> set[str]:
+        return {row for row, some in self.state.rows.items() if any(f[1] == "error" for f in some)}
 
     def _sort(self, rows: Mapping[str, Files]) -> None:
         """Keep the records by place, so that nobody looks through all entries for each."""
@@ -221,11 +226,12 @@ class _Work:
     def judge_change(self) -> None:
         """Judge what differs from the base."""
         if self._context is not None:
-            failing = {
-                row for row, some in self.state.rows.items() if any(f[1] == "error" for f in some)
-            }
             findings = judge_change(
-                self._snapshot, self._context, failing, self.state.baseline, self.state.imported
+                self._snapshot,
+                self._context,
+                self._failing(),
+                self.state.baseline,
+                self.state.imported,
             )
             self.state.change = _fields(findings)
 

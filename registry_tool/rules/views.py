@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from registry_tool.signing.judge import Signed
     from registry_tool.signing.times import Added
     from registry_tool.signing.trust import Trust
+    from registry_tool.signing.verified import Verified
     from registry_tool.store.git import Change
     from registry_tool.tables.document import Region
     from registry_tool.tables.render import Page
@@ -32,8 +33,8 @@ if TYPE_CHECKING:
 class Context(Struct, frozen=True):
     """What every judgement reads besides the row itself: policy, kernel specs, model names.
 
-    ``trust`` says who may sign, and ``added`` when a file was committed; both are None where no
-    signature is looked at.
+    ``trust`` says who may sign, ``added`` when a file was committed, and ``verified`` which
+    signatures are known; they are None where no signature is looked at.
     """
 
     policy: Policy
@@ -41,6 +42,7 @@ class Context(Struct, frozen=True):
     models: frozenset[str]
     trust: Trust | None = None
     added: Added | None = None
+    verified: Verified | None = None
 
     def target(self, name: str) -> Target | None:
         """A target of registry.yaml."""

@@ -304,3 +304,42 @@ def test_what_was_judged_once_is_judged_again_when_signers_change(
     assert signed.rules() == {"KR123"}
     trust(signed, line("alice", alice))
     assert signed.findings() == []
+
+
+def test_a_new_policy_verifies_no_signature_again_but_an_edited_one(
+    signed: Example, row: Row, alice: SshKey, bob: SshKey, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from registry_tool.signing import crypto
+
+    asked: list[bytes] = []
+    genuine = crypto.verify
+
+    def verify(signature: crypto.SshSignature, message: bytes) -> None:
+        asked.append(message)
+        genuine(signature, message)
+
+    monkeypatch.setattr(crypto, "verify", verify)
+    assert signed.findings() == []
+    assert len(asked) == 2
+    trust(signed, line("alice", alice), line("bob", bob))
+    assert signed.rules() == set()
+    assert len(asked) == 2
+    path = signed.path(f"{row.artifact}.sig")
+    path.write_bytes(bob.sign(b"another\n"))
+    trust(signed, line("alice", alice))
+    assert "KR122" in signed.rules()
+    assert len(asked) == 3
+
+
+@pytest.mark.parametrize("damage", [b"", b"00000000\n[]", b"nonsense"])
+def test_what_is_remembered_of_signatures_may_be_lost_or_damaged(
+    signed: Example, row: Row, alice: SshKey, damage: bytes
+) -> None:
+    assert signed.findings() == []
+    for path in (signed.repo / ".git" / "registry-tool").glob("*.json"):
+        path.write_bytes(damage)
+    assert signed.findings() == []
+    signed.write({f"{row.artifact}.sig": alice.sign(b"another\n")})
+    for path in (signed.repo / ".git" / "registry-tool").glob("*.json"):
+        path.unlink()
+    assert signed.rules() == {"KR106", "KR122"}
