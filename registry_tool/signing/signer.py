@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from registry_tool.signing import keys, sshsig, trust
@@ -48,40 +48,44 @@ def signer_of(snapshot: Snapshot, path: str) -> Signer | None:
     """Whose signature the verdict ``path`` has in a state, fully verified; None if it has none.
 
     Where several are there, the first that counts. Raises KeyError if the state has no such path,
-    InputError for a broken registry.yaml. For many verdicts of a state, `reader` is cheaper.
+    InputError for a broken registry.yaml. For many verdicts of a state, take `reader`.
     """
-    return reader(snapshot)(path)
+    folder, _, name = path.rpartition("/")
+    cut = len(snapshot.repository.prefix) if snapshot.repository else 0
+    beside = [line[line.index("\t") + 1 + cut :] for line in snapshot.below([folder])]
+    names = names_of(name, [one[len(folder) + 1 :] for one in beside])
+    return _judged(snapshot, path, names, trust_of(snapshot), Added(snapshot))
 
 
 def reader(snapshot: Snapshot) -> Callable[[str], Signer | None]:
-    """`signer_of` for one state: its policy and signers are read once."""
-    known = trust_of(snapshot)
-    added = Added(snapshot)
+    """`signer_of` for all verdicts of one state: policy, signers and names are read once."""
+    known, added = trust_of(snapshot), Added(snapshot)
+    signatures: dict[str, list[str]] = {}
+    for path in snapshot.oids:
+        if path.startswith("verdicts/") and path.endswith(".sig"):
+            folder, _, name = path.rpartition("/")
+            signatures.setdefault(folder, []).append(name)
 
     def ask(path: str) -> Signer | None:
         folder, _, name = path.rpartition("/")
-        # The names in one folder: a verdict has few signatures, a registry many files.
-        names = names_of(name, [one[len(folder) + 1 :] for one in _below(snapshot, folder)])
-        if not names:
-            return None
-        contents = snapshot.read_many([path, *(f"{folder}/{one}" for one in names)])
-        parts = path.split("/")
-        subject = Subject(path, contents[path], name.removesuffix(".json"), parts[1])
-        beside = {one: contents[f"{folder}/{one}"] for one in names}
-        found = judge_all(subject, beside, known, added)
-        best = next((one for one in found if one.counts), found[0])
-        return Signer(best.principal, best.fingerprint, best.fault, best.message)
+        names = names_of(name, signatures.get(folder, ()))
+        return _judged(snapshot, path, names, known, added)
 
     return ask
 
 
-def _below(snapshot: Snapshot, folder: str) -> list[str]:
-    prefix = len(snapshot.repository.prefix) if snapshot.repository else 0
-    return [
-        line[line.index("\t") + 1 + prefix :]
-        for line in snapshot.below([folder])
-        if line.endswith(".sig")
-    ]
+def _judged(
+    snapshot: Snapshot, path: str, names: Sequence[str], known: Trust, added: Added
+) -> Signer | None:
+    if not names:
+        return None
+    folder, _, verdict = path.rpartition("/")
+    contents = snapshot.read_many([path, *(f"{folder}/{name}" for name in names)])
+    subject = Subject(path, contents[path], verdict.removesuffix(".json"), path.split("/")[1])
+    beside = {name: contents[f"{folder}/{name}"] for name in names}
+    found = judge_all(subject, beside, known, added)
+    best = next((one for one in found if one.counts), found[0])
+    return Signer(best.principal, best.fingerprint, best.fault, best.message)
 
 
 def trust_of(snapshot: Snapshot) -> Trust:
