@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from registry_tool.commands.common import warn
 
 if TYPE_CHECKING:
+    from registry_tool.signing.key import Key
     from registry_tool.store.registry import Registry
 
 
@@ -37,6 +38,12 @@ def add_key(parser: argparse._ActionsContainer) -> None:
     parser.add_argument(
         "--key", metavar="FILE", help="SSH key to sign with (default: git's user.signingkey)"
     )
+
+
+def announce_touch(key: Key, number: int) -> None:
+    """Say that a security key will wait for a touch: ssh-keygen's own words are not shown."""
+    if key.wants_a_touch:
+        warn(f"touch the security key when it blinks, {number} time{'' if number == 1 else 's'}")
 
 
 def require_key(registry: Registry, args: argparse.Namespace) -> None:
@@ -72,6 +79,7 @@ def sign_new(
         return Signing()
     try:
         with chosen(registry.root, args.key) as key:
+            announce_touch(key, len(paths))
             return Signing(act.sign(registry.root, paths, key))
     except SigningError as error:
         warn(f"not signed: {error}")

@@ -10,8 +10,8 @@ import argparse
 from typing import TYPE_CHECKING
 
 from registry_tool.commands.common import find_row, open_worktree, say, stage, warn
-from registry_tool.commands.keys import add_key
-from registry_tool.errors import EXIT_OK, UsageError
+from registry_tool.commands.keys import add_key, announce_touch
+from registry_tool.errors import EXIT_OK, InputError, UsageError
 
 if TYPE_CHECKING:
     from registry_tool.store.registry import Registry
@@ -51,7 +51,9 @@ def run(args: argparse.Namespace) -> int:
     if not paths:
         say("nothing to sign: every verdict that a row stands on has a signature")
         return EXIT_OK
+    _require_unedited(registry, paths)
     with chosen(registry.root, args.key) as key:
+        announce_touch(key, len(paths))
         written = act.sign(registry.root, paths, key)
     if not args.no_stage:
         stage(registry, written)
@@ -113,6 +115,22 @@ def _unsigned(registry: Registry, target: str | None) -> list[str]:
         if next(act.signatures(registry.root, path), None) is None:
             found.append(path)
     return found
+
+
+def _require_unedited(registry: Registry, paths: list[str]) -> None:
+    """Raise InputError for a verdict that is not as a run wrote it."""
+    from registry_tool.records.verdict import Verdict
+    from registry_tool.store.registry import decode
+    from registry_tool.verifier import artifact
+
+    for path, data in registry.snapshot.read_many(paths).items():
+        verdict = decode(data, Verdict, path)
+        if verdict.attempts and artifact.run_id(verdict) != verdict.run_id:
+            raise InputError(
+                "this verdict was edited: its run id is not that of its content",
+                path=path,
+                fix="registry-tool check",
+            )
 
 
 def _doubts(registry: Registry, paths: list[str]) -> list[str]:

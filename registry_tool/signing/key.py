@@ -25,6 +25,15 @@ class Key(NamedTuple):
     path: Path
     program: str
 
+    @property
+    def wants_a_touch(self) -> bool:
+        """Whether somebody must touch a security key for each signature, as far as one can see."""
+        public = self.path if self.path.suffix == ".pub" else Path(f"{self.path}.pub")
+        try:
+            return public.read_text("utf-8", "replace").startswith("sk-")
+        except OSError:
+            return False
+
 
 def is_configured(root: Path) -> bool:
     """Whether git has an SSH key to sign with in ``root``."""

@@ -179,12 +179,19 @@ def test_sign_says_when_the_gate_will_not_count_the_signature(
     assert {one["rule"] for one in world.json("check", status=1)["findings"]} == {"KR123"}
 
 
-def test_a_file_in_the_place_of_a_signature_is_never_signed_over(
+def test_neither_an_edited_verdict_is_signed_nor_a_file_signed_over(
     world: World, alice: SshKey
 ) -> None:
     ask_for(world, line("alice", alice))
     world.tool(*ROPE)
     (verdict,) = world.verdicts()
+    text = verdict.read_text()
+    verdict.write_text(text.replace('"rtol": 0.016', '"rtol": 0.116'))
+    done = world.tool("sign", "RoPE_bf16/64x64", "--key", str(alice.path))
+    assert done.returncode == 2
+    assert "was edited" in done.stderr
+    assert signatures(world) == []
+    verdict.write_text(text)
     path = verdict.with_name(f"{verdict.name}.sig")
     path.write_text("not a signature\n")
     done = world.tool("sign", "RoPE_bf16/64x64", "--key", str(alice.path))

@@ -343,3 +343,17 @@ def test_what_is_remembered_of_signatures_may_be_lost_or_damaged(
     for path in (signed.repo / ".git" / "registry-tool").glob("*.json"):
         path.unlink()
     assert signed.rules() == {"KR106", "KR122"}
+
+
+def test_a_bad_signature_is_not_remembered_as_a_good_one(
+    signed: Example, row: Row, alice: SshKey, bob: SshKey
+) -> None:
+    signed.write({f"{row.artifact}.sig": alice.sign(b"another\n")})
+    assert "KR122" in signed.rules()
+    trust(signed, line("alice", alice), line("bob", bob))
+    assert "KR122" in signed.rules()
+
+
+def test_signatures_are_no_verdicts_where_the_policy_cannot_be_read(signed: Example) -> None:
+    signed.write({"registry.yaml": "schema_version: 2\n"})
+    assert signed.rules() == {"KR004"}

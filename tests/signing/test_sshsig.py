@@ -111,6 +111,13 @@ def test_signatures_of_security_keys_are_taken_as_ssh_keygen_does(
     assert not ours(other)
 
 
+def spare(data: bytes) -> bytes:
+    """The last letter of the base64 with the padding after it, if it has bits that say nothing."""
+    text = data.partition(END)[0]
+    bare = text.rstrip(b"=")
+    return text[len(bare) - 1 :] + END if bare != text else b"-----END"
+
+
 DAMAGE: dict[str, Callable[[bytes], bytes]] = {
     "empty": lambda data: b"",
     "no header": lambda data: data.removeprefix(BEGIN),
@@ -120,10 +127,9 @@ DAMAGE: dict[str, Callable[[bytes], bytes]] = {
     "CRLF": lambda data: data.replace(b"\n", b"\r\n"),
     "a missing line": lambda data: data.replace(data.splitlines(True)[2], b""),
     "no base64": lambda data: data.replace(b"\nU1NI", b"\n####"),
-    "spare bits": lambda data: (
-        BEGIN + base64.b64encode(blob_of(data) + b"\0")[:-2] + b"B=" + END
-        if len(blob_of(data)) % 3 == 1
-        else b"x"
+    "a stray character": lambda data: data.replace(b"\nU1NI", b"\n!U1NI"),
+    "spare bits": lambda data: data.replace(
+        spare(data), bytes([spare(data)[0] + 1]) + spare(data)[1:]
     ),
     "cut": lambda data: armoured(blob_of(data)[:-1]),
     "longer": lambda data: armoured(blob_of(data) + b"\0"),
