@@ -201,8 +201,9 @@ def _by_policy(
     if not trust.may_sign(principals, target):
         return "role", f"{', '.join(principals)} may not sign for {target}"
     valid = [one for one in entries if _is_valid(one, moment.ran)]
-    if valid and not any(_is_valid(one, moment.signature_by) for one in valid):
-        end = max(one.valid_before or 0 for one in valid)
+    ends = [one.valid_before for one in valid if one.valid_before is not None]
+    end = max(ends, default=0)
+    if valid and len(ends) == len(valid) and moment.signature_by > end:
         return "late", (
             f"the key was valid until {_shown(end)} and the signature came after that "
             f"({_shown(moment.signature_by)}): only the verdict itself says that it is older"
