@@ -39,6 +39,8 @@ VERBS = {
     "note": "add a remark to a row",
     "use": "credit a row to a model's call site",
     "waive": "accept one rule's complaint about a row until a day, with the reason",
+    "sign": "sign verdicts with the SSH key that git uses",
+    "attest": "write rows' verdicts as in-toto statements, for other tools",
     "retire": "remove a row; its verdicts stay",
     "absorb": "carry hand edits of generated tables back into the rows",
     "export": "write the rows as JSON Lines, CSV, or tuned-configuration JSON",

@@ -28,13 +28,14 @@ targets:
     run_limit_s: 1800
     timing_runs: 3          # a row's speed is their median
     jobs: 1
-signing: "off"
+signing: "off"            # optional, required: see docs/trust.md
 """
 
 ATTRIBUTES = (
     """\
 # Captured streams are evidence: no tool may change a byte of them.
 verdicts/** -text -whitespace
+signers/** -text -whitespace
 records/** text eol=lf
 models/** text eol=lf
 schemas/** text eol=lf
@@ -44,9 +45,10 @@ baseline.json text eol=lf
 )
 
 IGNORE = """\
-# Verdict logs are evidence, whatever else ignores *.log.
+# Verdict logs and signatures are evidence, whatever else ignores *.log or *.sig.
 !verdicts/**/*.log
 !verdicts/**/*.err
+!verdicts/**/*.sig
 .*.tmp
 __pycache__/
 """

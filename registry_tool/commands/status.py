@@ -6,7 +6,7 @@ import argparse
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from registry_tool.commands.common import open_worktree, say, say_json
 from registry_tool.errors import UsageError
@@ -47,6 +47,7 @@ def run(args: argparse.Namespace) -> int:
     rows = Counter(row.kernel for row in registry.record_paths if row.target == target)
     debt = debts.of(registry, target)
     moved = stale_rows.of(registry, target)
+    signed = _signed(registry, target)
     models = {}
     for model in registry.models():
         tasks = plan.make(registry, target, plan.of_models(registry, [model]), moved=moved)
@@ -60,6 +61,7 @@ def run(args: argparse.Namespace) -> int:
                 "rows": dict(rows),
                 "debt": None if debt is None else asdict(debt),
                 "stale": {str(row): reasons for row, reasons in moved.items()},
+                "signing": signed,
                 "models": {
                     name: {"met": met, "needs": needs, "unmet": unmet}
                     for name, (met, needs, unmet) in models.items()
@@ -71,6 +73,8 @@ def run(args: argparse.Namespace) -> int:
     for kernel in registry.specs:
         if rows[kernel]:
             say(f"  {rows[kernel]:>5}  {kernel}")
+    if signed is not None:
+        say(_signed_text(signed))
     if debt is not None:
         for line in _debt(debt, target, args.target):
             say(line)
@@ -116,6 +120,38 @@ def _stale(moved: Reasons, asked: str | None) -> Iterator[str]:
         yield f"  {number:>5}  {reason}"
     only = f" --target {asked}" if asked else ""
     yield f"  next: registry-tool verify --stale{only}"
+
+
+def _signed(registry: Registry, target: str) -> dict[str, Any] | None:
+    """The level of signing, how many rows each signer vouches for, and how many nobody does.
+
+    None where signatures are not looked at.
+    """
+    level = registry.policy.signing_of(target)
+    if level == "off":
+        return None
+    from registry_tool.signing import reader
+
+    ask = reader(registry.snapshot)
+    signers: Counter[str] = Counter()
+    unsigned = 0
+    for row, record in registry.records.items():
+        path = record.verdict.artifact
+        if row.target != target or path not in registry.snapshot.oids:
+            continue
+        signer = ask(path)
+        if signer is not None:
+            signers[signer.text] += 1
+        else:
+            unsigned += 1
+    return {"level": level, "signers": dict(signers.most_common()), "unsigned": unsigned}
+
+
+def _signed_text(signed: dict[str, Any]) -> str:
+    parts = [f"{number} by {who}" for who, number in signed["signers"].items()]
+    if signed["unsigned"] or not parts:
+        parts.append(f"{signed['unsigned']} unsigned")
+    return f"signatures ({signed['level']}): {', '.join(parts)}"
 
 
 def _debt(debt: Debt, target: str, asked: str | None) -> Iterator[str]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from msgspec import UNSET
 
 from registry_tool.commands.common import open_worktree, say, warn
+from registry_tool.commands.keys import add_signing
 from registry_tool.commands.selection import Selection, add_selection, select
 from registry_tool.errors import EXIT_FINDINGS, EXIT_OK, UsageError
 
@@ -54,6 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--limit", type=int, metavar="N", help="runs of each shape (--sweep)")
     group.add_argument("--budget", type=float, metavar="S", help="start none after S s (--sweep)")
+    add_signing(group)
     group.add_argument(
         "--inject", metavar="FAULT", help="make the emulated harness misbehave, to try the gate"
     )
@@ -150,6 +152,7 @@ def _carry_out(
 ) -> int:
     from registry_tool.baseline.settle import settle
     from registry_tool.commands.edits import refresh, require_renderable
+    from registry_tool.commands.keys import require_key, sign_new
     from registry_tool.commands.progress import Progress
     from registry_tool.commands.staging import stage_with_pages
     from registry_tool.rules.catalog import is_of_import
@@ -158,6 +161,7 @@ def _carry_out(
     from registry_tool.verifier.bench import Settings
 
     require_renderable(registry)
+    require_key(registry, args)
     todo = [task for task in tasks if task.state != "verified" or args.force or args.sweep]
     settings = _settings(registry, selection, args) if todo else Settings()
     clean_temporary(registry.root)
@@ -171,6 +175,8 @@ def _carry_out(
         result = campaign.carry_out(registry, selection.target, tasks, settings, progress)
     progress.close()
     written += result.written
+    signed = sign_new(registry, selection.target, result.written, args)
+    written += signed.written
     settled = settle(registry, is_of_import)
     written += [*settled.written, *refresh(registry.root)]
     staged = not args.no_stage and stage_with_pages(registry.root, written)
@@ -181,7 +187,7 @@ def _carry_out(
     status = _conclude(result, todo, staged, selection.is_baseline, settled.removed)
     if result.busy is not None:
         raise result.busy
-    return status
+    return EXIT_FINDINGS if signed.is_lacking else status
 
 
 def _say_baseline(registry: Registry, target: str, settled: Settled) -> None:

@@ -11,7 +11,10 @@ from dataclasses import dataclass
 
 _KEY = re.compile(r"(?P<shape>[0-9]+(?:x[0-9]+)*)(?:\+(?P<variant>[A-Za-z0-9][A-Za-z0-9._-]*))?")
 _RECORD = re.compile(r"records/([^/]+)/([^/]+)/([^/]+)\.json")
-_VERDICT = re.compile(r"verdicts/([^/]+)/([^/]+)/([^/]+)/([^/]+)\.(json|log|err)")
+_VERDICT = re.compile(
+    r"verdicts/([^/]+)/([^/]+)/([^/]+)/([^/]+?)"
+    r"\.(json|log|err|json(?:\.[0-9a-f]{8})?\.sig)"
+)
 
 
 @dataclass(frozen=True)

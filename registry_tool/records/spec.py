@@ -229,6 +229,30 @@ class KernelSpec(Part, frozen=True):
     ] = field(default_factory=list)
 
 
+Signing = Literal["off", "optional", "required"]
+_SignersFile = Annotated[str, Meta(pattern=r"^signers/[A-Za-z0-9][A-Za-z0-9._-]*(?![\s\S])")]
+
+
+class Signers(Part, frozen=True):
+    """Who may sign verdicts; the files stand in the registry, below signers/."""
+
+    allowed: Annotated[
+        _SignersFile,
+        Meta(description="Keys and their principals, as ssh-keygen's allowed signers file."),
+    ] = "signers/allowed_signers"
+    revoked: Annotated[
+        _SignersFile | None,
+        Meta(description="Keys that are trusted no more: public keys, one a line, or a KRL."),
+    ] = None
+    roles: Annotated[
+        dict[Line, list[Name]],
+        Meta(
+            description="Principal to the targets that it may sign for. Empty: every principal "
+            "may sign for every target; else one that is not named may sign for none."
+        ),
+    ] = field(default_factory=dict)
+
+
 class LockSpec(Part, frozen=True):
     """The device lock of a target: flock(2) on a file."""
 
@@ -293,6 +317,10 @@ class Target(Part, frozen=True):
         Limits | None, Meta(description="What the device can do at most; null: as built in.")
     ] = None
     rules: RuleLevels = field(default_factory=dict)
+    signing: Annotated[
+        Signing | None,
+        Meta(description="Whether its verdicts must be signed; null: as the registry's `signing`."),
+    ] = None
 
 
 class Policy(Part, frozen=True):
@@ -304,8 +332,15 @@ class Policy(Part, frozen=True):
         Meta(min_length=1, description="Targets; the first is shown in pages, JSON and shim."),
     ]
     signing: Annotated[
-        Literal["off"], Meta(description="Whether verdicts must be signed; `off` is all there is.")
+        Signing,
+        Meta(
+            description="Whether verdicts are signed: `off` looks at no signature, `optional` "
+            "judges those that are there, `required` refuses rows without one."
+        ),
     ] = "off"
+    signers: Annotated[
+        Signers | None, Meta(description="Who may sign; null: signers/allowed_signers, no roles.")
+    ] = None
     lookup: Annotated[
         Literal["any", "sound", "verified"] | None,
         Meta(
@@ -314,3 +349,13 @@ class Policy(Part, frozen=True):
         ),
     ] = None
     rules: RuleLevels = field(default_factory=dict)
+
+    def signing_of(self, target: str) -> Signing:
+        """Whether verdicts of ``target`` must be signed."""
+        known = self.targets.get(target)
+        return self.signing if known is None or known.signing is None else known.signing
+
+    @property
+    def looks_at_signatures(self) -> bool:
+        """Whether signatures are judged on any target."""
+        return any(self.signing_of(name) != "off" for name in self.targets)

@@ -12,7 +12,7 @@ from registry_tool.history.diff import difference
 from registry_tool.records import canonical
 from registry_tool.records.record import Record, Use, Waiver
 from registry_tool.records.verdict import Environment, Fact, Verdict
-from registry_tool.review import figures, signers
+from registry_tool.review import figures
 from registry_tool.review.model import Difference, Evidence, RowChange, RowKind, WaiverChange
 from registry_tool.review.sides import Side, is_emulated, record
 from registry_tool.rules.layout import kind_of, row_of
@@ -172,7 +172,7 @@ def _evidence(row: Record | None, side: Side) -> Evidence | None:
     if row is None:
         return None
     link = row.verdict
-    signer = signers.of(side, link.artifact)
+    signer = side.signer(link.artifact)
     return Evidence(link.kind, link.status, link.artifact, link.flaky is True, signer)
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 
 from registry_tool.records import canonical
 from registry_tool.records.model import Model
 from registry_tool.records.record import Record
 from registry_tool.records.spec import KernelSpec
+from registry_tool.review import signers
 from registry_tool.rules import context as contexts
 from registry_tool.rules.views import Context
 from registry_tool.store import git, snapshot
@@ -35,6 +37,13 @@ class Side:
     context: Context | None
     models: Mapping[str, Model]
     unread: frozenset[str]
+
+    @cached_property
+    def signer(self) -> signers.Ask:
+        """Who signed the verdict at a path; nobody where no policy looks at signatures."""
+        if self.context is None or not self.context.policy.looks_at_signatures:
+            return lambda artifact: None
+        return signers.of(self.snapshot)
 
     @property
     def specs(self) -> Mapping[str, KernelSpec]:

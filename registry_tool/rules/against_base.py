@@ -21,6 +21,7 @@ from registry_tool.rules.layout import kind_of, row_of
 from registry_tool.rules.ledger import ledger
 from registry_tool.rules.model import Complaint, Finding
 from registry_tool.rules.severity import counted, levels_of
+from registry_tool.rules.signatures import SIGNATURE_RULES
 from registry_tool.rules.state import State
 from registry_tool.rules.views import AlteredView, ChangeView, Context
 from registry_tool.store import git
@@ -41,7 +42,8 @@ def judge_change(snapshot: Snapshot, context: Context, state: State) -> list[Fin
     }  # fmt: skip
     failing = {row for row, some in rows.items() if any(one.severity == "error" for one in some)}
     seeker = _Seeker(snapshot, context, failing)
-    base = seeker.base() if any(kind_of(c.path) in ("policy", "spec") for c in changes) else None
+    of_context = any(kind_of(c.path) in ("policy", "spec", "signers") for c in changes)
+    base = seeker.base() if of_context else None
     view = ChangeView(
         changes=changes,
         every=snapshot.changes,
@@ -51,6 +53,7 @@ def judge_change(snapshot: Snapshot, context: Context, state: State) -> list[Fin
         is_original=seeker.is_original,
         rows_of=seeker.rows_of,
         fail_before=seeker.needing,
+        unsigned_before=seeker.unsigned,
         rows_fail_before=seeker.needing_of_target,
         changed_records=seeker.changed_records,
         altered_answers=seeker.altered_answers,
@@ -104,8 +107,11 @@ def _lowered_in_need(
 
 def _matters(change: Change) -> bool:
     kind = kind_of(change.path)
-    # A new page may stand in the place of a built-in one; all else that is new changes nothing.
-    return kind == "spec" or (change.was_there and kind in ("policy", "verdict", "log"))
+    # A new page may stand in the place of a built-in one, and a new file of signers in that of
+    # another; all else that is new changes nothing.
+    if kind in ("spec", "signers"):
+        return True
+    return change.was_there and kind in ("policy", "verdict", "log", "signature")
 
 
 def base_context(snapshot: Snapshot) -> Context | None:
@@ -292,6 +298,26 @@ class _Seeker:
         if snapshot.kind == "revision" and snapshot.repository is not None and snapshot.anchor:
             return git.committed(snapshot.repository, snapshot.anchor)
         return time.time()
+
+    def unsigned(self) -> Sequence[tuple[str, str]]:
+        """The same for the signatures of the rows that the change touches."""
+        base = self.base()
+        if base is None:
+            return []
+        touched = {row for one in self._snapshot.changes if (row := row_of(one.path)) is not None}
+        rows, _ = Entries(self._snapshot, self._snapshot.lines).rows(sorted(touched))
+        found = []
+        for row, files in rows.items():
+            if row in self._failing or f"records/{row}.json" not in files:
+                continue
+            contents = dict(self._snapshot.stream(files.items()))
+            judged = judge_row(row, contents, base, self._exists)
+            found += [
+                (f"records/{row}.json", f"{one.rule} {one.message}")
+                for one in judged.findings
+                if one.severity == "error" and one.rule in SIGNATURE_RULES
+            ][:1]
+        return found
 
     def _rows(self, kernel: str) -> Mapping[str, Files]:
         every, _ = Entries(self._snapshot, self._snapshot.lines).rows(None)

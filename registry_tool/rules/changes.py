@@ -17,13 +17,14 @@ from registry_tool.rules.loosening import (
 )
 from registry_tool.rules.model import Complaint
 from registry_tool.rules.severity import entries
+from registry_tool.rules.signatures import loosened_signing
 from registry_tool.rules.views import ChangeView, FileView, RowView
 
 _POLICY = "registry.yaml"
 
 
 def artifact_changed(view: ChangeView) -> Iterator[Complaint]:
-    """Verdicts and logs that were committed, and are other ones now, or gone while still cited."""
+    """What was committed as evidence, and is other bytes now, or gone while it is cited."""
     for change in view.changes:
         row = row_of(change.path)
         if row is None or not change.path.startswith("verdicts/"):
@@ -97,6 +98,7 @@ def loosened(view: ChangeView) -> Iterator[Complaint]:
             yield from _loosened_page(view, change.path)
         elif change.path == _POLICY:
             yield from _loosened_policy(view)
+    yield from loosened_signing(view)
 
 
 def _loosened_page(view: ChangeView, path: str) -> Iterator[Complaint]:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from registry_tool.records.explain import Problem, ProblemKind
 
 
-FILES = (POLICY, "kernels", "models")
+FILES = (POLICY, "kernels", "models", "signers")
 """What a context is made of."""
 
 
@@ -60,7 +60,33 @@ def read(snapshot: Snapshot) -> tuple[Context | None, dict[str, list[Problem]]]:
         policy = read_policy(snapshot, cache, POLICY)
     except InputError as error:
         return None, {**problems, POLICY: [_problem(error)]}
-    return Context(policy, specs, models), {**problems, POLICY: []}
+    problems[POLICY] = []
+    if not policy.looks_at_signatures:
+        return Context(policy, specs, models), problems
+    return _with_trust(Context(policy, specs, models), snapshot, problems), problems
+
+
+def _with_trust(
+    context: Context, snapshot: Snapshot, problems: dict[str, list[Problem]]
+) -> Context:
+    """``context`` with whom the registry trusts to sign; adds what is wrong with its files."""
+    # Imported here: most registries sign nothing.
+    from registry_tool.signing import trust as trusts
+    from registry_tool.signing.times import Added
+    from registry_tool.signing.verified import Verified
+
+    def fetch(path: str) -> bytes | None:
+        return snapshot.read(path) if path in snapshot.oids else None
+
+    trust, troubles = trusts.read(context.policy, fetch)
+    for trouble in troubles:
+        from registry_tool.records.explain import Problem
+
+        kind: ProblemKind = "unreadable" if trouble.is_missing else "schema"
+        found = problems.setdefault(trouble.path, [])
+        found.append(Problem(kind, trouble.message, trouble.line))
+    known = Added(snapshot), Verified(snapshot)
+    return Context(context.policy, context.specs, context.models, trust, *known)
 
 
 def measure_of(root: Path, revision: str) -> Snapshot:

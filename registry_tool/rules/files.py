@@ -61,7 +61,7 @@ def _expected_path(path: PathView) -> Iterator[Complaint]:
     elif path.kind == "other" and folder in ("records", "verdicts") and not path.is_unmerged:
         wanted = {
             "records": "records/<target>/<Kernel>/<key>.json",
-            "verdicts": "verdicts/<target>/<Kernel>/<key>/<run id>.json, .log or .err",
+            "verdicts": "verdicts/<target>/<Kernel>/<key>/<run id>.json, .log, .err or .json.sig",
         }[folder]
         yield Complaint(f"not a file of the registry; below {folder}/ only {wanted} belong")
 

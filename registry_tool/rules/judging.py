@@ -40,6 +40,7 @@ from registry_tool.rules.waivers import Standing
 
 if TYPE_CHECKING:
     from registry_tool.records.explain import Problem
+    from registry_tool.signing.judge import Signed
 
 _ON_BASELINE = [(rule, rule.on_baseline) for rule in RULES if rule.on_baseline]
 _ON_FILE = [(rule, rule.on_file) for rule in RULES if rule.on_file]
@@ -204,6 +205,7 @@ def _read_verdicts(
 ) -> dict[str, VerdictView]:
     """The verdicts of a row's folder that can be read, by path."""
     views = {}
+    signatures = [name for name in beside if name.endswith(".sig")]
     for name, data in beside.items():
         if not name.endswith(".json"):
             continue
@@ -217,10 +219,33 @@ def _read_verdicts(
         shape = verdict.subject.shape
         known = spec is not None and list(shape) == spec.dims
         elements = kernel.output_elements(spec, shape) if spec is not None and known else ()
+        signed = _signed(path, data, verdict, signatures, beside, context) if signatures else ()
         views[path] = VerdictView(
-            path, row, name[:-5], data, verdict, context, beside, spec, elements
+            path, row, name[:-5], data, verdict, context, beside, spec, elements, signed
         )
     return views
+
+
+def _signed(
+    path: str,
+    data: bytes,
+    verdict: Verdict,
+    names: Sequence[str],
+    beside: Mapping[str, bytes],
+    context: Context,
+) -> Sequence[Signed]:
+    """The signatures of a verdict, judged; none where nobody looks at them."""
+    target = verdict.subject.target
+    trust, added, verified = context.trust, context.added, context.verified
+    if trust is None or added is None or verified is None or trust.level(target) == "off":
+        return ()
+    # Imported here: most registries sign nothing.
+    from registry_tool.signing.judge import Subject as Signable
+    from registry_tool.signing.judge import judge_all
+
+    found = {name: beside[name] for name in names}
+    signable = Signable(path, data, verdict.run_id, target)
+    return judge_all(signable, found, trust, added, verified.holds)
 
 
 def _judge_record(

@@ -16,6 +16,8 @@ PathKind = Literal[
     "record",
     "verdict",
     "log",
+    "signature",
+    "signers",
     "baseline",
     "page",
     "generated",
@@ -23,6 +25,7 @@ PathKind = Literal[
 ]
 
 _STREAMS = (".log", ".err")
+_SIGNATURE = ".sig"
 
 
 def kind_of(path: str) -> PathKind:
@@ -31,6 +34,8 @@ def kind_of(path: str) -> PathKind:
     if row_of(path) is not None:
         if folder == "records":
             return "record"
+        if path.endswith(_SIGNATURE):
+            return "signature"
         return "log" if path.endswith(_STREAMS) else "verdict"
     if path == "registry.yaml":
         return "policy"
@@ -42,6 +47,8 @@ def kind_of(path: str) -> PathKind:
         return "model"
     if folder == "layouts" and len(below) in (1, 2) and path.endswith(".json"):
         return "layout"
+    if folder == "signers" and len(below) == 1:
+        return "signers"
     in_details = folder == "details" and len(below) in (1, 2)
     if path == "supported_kernels.md" or (in_details and path.endswith(".md")):
         return "page"
@@ -55,7 +62,7 @@ def row_of(path: str) -> str | None:
     if path.startswith("records/"):
         row = path[8:-5] if path.endswith(".json") else ""
         return row if row.count("/") == 2 and "//" not in path else None
-    if path.startswith("verdicts/") and path.endswith((".json", *_STREAMS)):
+    if path.startswith("verdicts/") and path.endswith((".json", *_STREAMS, _SIGNATURE)):
         row, _, _ = path[9:].rpartition("/")
         return row if row.count("/") == 2 and "//" not in path else None
     return None

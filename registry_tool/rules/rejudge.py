@@ -56,7 +56,7 @@ def rejudge(
 
 def _changes_everything(path: str) -> bool:
     # The names of models are read by every row that is used by one, and a layout by its page.
-    return kind_of(path) in ("policy", "spec", "model", "layout")
+    return kind_of(path) in ("policy", "spec", "model", "layout", "signers")
 
 
 class _Work:
@@ -126,6 +126,11 @@ class _Work:
                 self.state.waivers[answer.row] = [list(waiver) for waiver in answer.waivers]
             if answer.imported:
                 self.state.imported[answer.row] = answer.imported
+        if wanted is None and self._context and self._context.verified and self._context.trust:
+            self._context.verified.keep(rows, self._failing(), self._context.trust)
+
+    def _failing(self) -> set[str]:
+        return {row for row, some in self.state.rows.items() if any(f[1] == "error" for f in some)}
 
     def _sort(self, rows: Mapping[str, Files]) -> None:
         """Keep the records by place, so that nobody looks through all entries for each."""

@@ -33,6 +33,7 @@ _READ_BY_RULES = (
     "planning",
     "records",
     "rules",
+    "signing",
     "store",
     "tables",
     "verifier",

@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from registry_tool.records.verdict import Band
     from registry_tool.rules.layout import PathKind
     from registry_tool.rules.model import Finding
+    from registry_tool.signing.judge import Signed
+    from registry_tool.signing.times import Added
+    from registry_tool.signing.trust import Trust
+    from registry_tool.signing.verified import Verified
     from registry_tool.store.git import Change
     from registry_tool.tables.answers import AnswerChange
     from registry_tool.tables.document import Region
@@ -29,11 +33,18 @@ if TYPE_CHECKING:
 
 
 class Context(Struct, frozen=True):
-    """What every judgement reads besides the row itself: policy, kernel specs, model names."""
+    """What every judgement reads besides the row itself: policy, kernel specs, model names.
+
+    ``trust`` says who may sign, ``added`` when a file was committed, and ``verified`` which
+    signatures are known; they are None where no signature is looked at.
+    """
 
     policy: Policy
     specs: Mapping[str, KernelSpec]
     models: frozenset[str]
+    trust: Trust | None = None
+    added: Added | None = None
+    verified: Verified | None = None
 
     def target(self, name: str) -> Target | None:
         """A target of registry.yaml."""
@@ -64,7 +75,8 @@ class VerdictView(Struct, frozen=True):
 
     ``row`` and ``run_id`` are what its path says; ``files`` maps names in its folder to bytes;
     ``spec`` is its kernel's page if the registry knows it; ``elements`` are how many each output
-    has by that page, empty if its dims are other ones.
+    has by that page, empty if its dims are other ones. ``signed`` are its signatures, judged; none
+    where the target's are not looked at.
     """
 
     path: str
@@ -76,6 +88,7 @@ class VerdictView(Struct, frozen=True):
     files: Mapping[str, bytes]
     spec: KernelSpec | None
     elements: Sequence[int]
+    signed: Sequence[Signed] = ()
 
     @property
     def sha256(self) -> str:
@@ -228,7 +241,9 @@ class ChangeView(Struct, frozen=True):
     the one that a path was committed with at first. ``rows_of`` are the records of a kernel, and
     ``fail_before`` those that pass now and would not have passed with the base's pages and policy,
     each with the complaint; ``rows_fail_before`` the same of the rows of a target that the change
-    touches. ``ledger`` is there if the baseline, or a row beside it, changed.
+    touches. ``unsigned_before`` are those that the change touches and whose signatures suffice now,
+    and would not have for the base. ``ledger`` is there if the baseline, or a row beside it,
+    changed.
 
     ``changed_records`` gives path, and content before and after, of every record that both states
     have; ``verdicts`` decodes those at some paths, and ``dropped`` are those that the change
@@ -255,6 +270,7 @@ class ChangeView(Struct, frozen=True):
     is_restored: Callable[[str], bool]
     line_of: Callable[[str, str], int]
     moment: Callable[[], float]
+    unsigned_before: Callable[[], Sequence[tuple[str, str]]]
     ledger: LedgerView | None = None
 
 

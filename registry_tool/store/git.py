@@ -628,6 +628,56 @@ def history(repository: Repository, names: Sequence[str], revision: str = "HEAD"
     return list(_commits(_fields(out), len(repository.prefix)))
 
 
+def first_added(
+    repository: Repository, names: Sequence[str], revision: str, since: str | None = None
+) -> dict[str, int]:
+    """Path below ``names`` to the time (seconds since 1970) of the commit that first added it.
+
+    Only commits of ``revision`` that are none of ``since`` are looked at. The time is the
+    committer's; what only a merge added is not there.
+    """
+    out = repository.run(
+        "log", "--diff-filter=A", "--no-renames", "--name-only", "-z", "--format=%x01%ct",
+        resolve(repository, revision), *([f"^{resolve(repository, since)}"] if since else []),
+        "--", *repository.pathspecs(names),
+    )  # fmt: skip
+    found, when = {}, 0
+    cut = len(repository.prefix)
+    for text in _fields(out):
+        word = text.lstrip("\n")
+        if word.startswith("\x01"):
+            when = int(word[1:])
+        elif word:
+            found[word[cut:]] = when  # newest first: the oldest one stays
+    return found
+
+
+def is_ancestor(repository: Repository, older: str, newer: str) -> bool:
+    """Whether ``newer`` goes on from ``older``; False for commits that are not there."""
+    try:
+        repository.run("merge-base", "--is-ancestor", older, newer)
+    except GitError:
+        return False
+    return True
+
+
+def configured(root: Path, name: str) -> str | None:
+    """A value of git's configuration as it is in force in ``root``, or None."""
+    try:
+        done = subprocess.run(
+            ["git", "config", "--get", name],
+            cwd=root,
+            env=_environment(),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            check=False,
+        )
+    except OSError:
+        return None
+    text = os.fsdecode(done.stdout).rstrip("\n")
+    return text if done.returncode == 0 and text else None
+
+
 def _commits(fields: Sequence[str], cut: int) -> Iterator[Commit]:
     # Every field has its place, so that no author, subject or path can pass for another one.
     at = 0

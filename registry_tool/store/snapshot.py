@@ -31,6 +31,7 @@ OWN = (
     "models",
     "records",
     "verdicts",
+    "signers",
     "schemas",
     "layouts",
     "details",
