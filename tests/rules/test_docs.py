@@ -11,7 +11,7 @@ from ruamel.yaml import YAML
 
 from registry_tool.cli import main
 from registry_tool.gates import precommit, scripts
-from registry_tool.rules import docs
+from registry_tool.rules import again, docs
 from registry_tool.rules.catalog import BY_ID, FAMILIES, RULES
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -37,7 +37,8 @@ def test_every_rule_says_what_it_is_and_looks_at_something(rule: object) -> None
     assert rule.summary.endswith(".")  # type: ignore[attr-defined]
     assert rule.rationale.endswith(".")  # type: ignore[attr-defined]
     checks = [value for name, value in vars(rule).items() if name.startswith("on_")]
-    assert any(checks)
+    # The examples hold these to a finding: they look beyond the files, where they are asked to.
+    assert any(checks) or rule in again.RULES
 
 
 def test_what_may_never_be_waived_cannot_be() -> None:
