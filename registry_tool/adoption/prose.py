@@ -62,6 +62,9 @@ def propose(
                 if found is not None:
                     contradictions.append(found)
                     continue
+                # A cell of a table is to be kept as a table, not as a value in a sentence.
+                if sentence.in_table:
+                    continue
                 for part, functions in _parts(figure, scope):
                     words = _selector(path, part, functions, scope, specs)
                     if words is not None:
@@ -245,7 +248,10 @@ _NAMED = 3
 
 
 def _parts(figure: Figure, scope: Scope) -> Iterator[tuple[Figure, Sequence[str]]]:
-    """A figure with the functions that its words allow; of `17.8 → 27.0` each end on its own."""
+    """A figure with the function of its words, and others that have to show the same.
+
+    Of `17.8 → 27.0` each end stands on its own.
+    """
     ends = _ARROW.split(figure.written)
     if len(ends) != 2:
         yield figure, _functions(figure, scope)
@@ -274,22 +280,22 @@ def _selector(
     wanted = figure.written.replace("-", "–") if figure.kind == "range" else figure.written
     wanted = re.sub(r"(?<=[e])–", "-", wanted).replace(" ", "")
     records = [row.record for row in scope.all_rows]
-    for function in functions:
-        for dims, variant, precision in scope.selections():
-            for digits in (None, figure.digits):
-                for unit in (None, False) if figure.field in ("throughput", "latency") else (None,):
-                    words = Selector(
-                        function,
-                        figure.field,
-                        kernel=kernel,
-                        variant=variant,
-                        precision=precision,
-                        dims=dims,
-                        digits=digits if digits and digits <= MOST_DIGITS else None,
-                        unit=unit,
-                    )
-                    if _shows(words, spec, records) == wanted:
-                        return words
+    for dims, variant, precision in scope.selections():
+        for digits in (None, figure.digits):
+            for unit in (None, False) if figure.field in ("throughput", "latency") else (None,):
+                words = Selector(
+                    functions[0],
+                    figure.field,
+                    kernel=kernel,
+                    variant=variant,
+                    precision=precision,
+                    dims=dims,
+                    digits=digits if digits and digits <= MOST_DIGITS else None,
+                    unit=unit,
+                )
+                alike = [words, *(replace(words, function=other) for other in functions[1:])]
+                if all(_shows(one, spec, records) == wanted for one in alike):
+                    return words
     return None
 
 
@@ -303,8 +309,10 @@ def _shows(words: Selector, spec: KernelSpec, records: Sequence[Record]) -> str 
 def _functions(figure: Figure, scope: Scope) -> Sequence[str]:
     if figure.kind == "range":
         return ("range",)
-    if figure.kind == "at_most":
-        return ("worst",) if figure.field != "throughput" else ("best",)
-    if scope.is_specific:
+    more_is_better = figure.field == "throughput"
+    if figure.kind != "is":
+        return ("best",) if more_is_better == (figure.kind == "at_most") else ("worst",)
+    if scope.is_specific or scope.is_superlative:
         return ("best",)
-    return ("range", "best") if scope.is_superlative else ("range",)
+    # One figure for all rows: a range would grow a second one, the worst row stays one.
+    return ("worst", "best")

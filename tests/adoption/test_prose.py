@@ -146,7 +146,7 @@ def test_what_rows_do_not_contradict_is_left_alone(path: str, text: str) -> None
         (
             "README.md",
             "Element-wise Add has mean_rel_L1 = 1.9e-3 here.",
-            "range mean_rel_L1 kernel=EltwiseAdd_bf16 digits=2 -> 1.9e-3",
+            "worst mean_rel_L1 kernel=EltwiseAdd_bf16 digits=2 -> 1.9e-3",
         ),
     ],
 )
@@ -154,6 +154,20 @@ def test_a_figure_that_a_record_can_show_is_proposed(path: str, text: str, propo
     (one,) = found(path, text).proposals
     assert f"{one.selector} -> {one.place.text}" == proposed
     assert not one.in_code
+
+
+def test_a_cell_of_a_table_is_read_but_proposed_for_no_value() -> None:
+    table = "| Kernel | accuracy |\n|---|---|\n| Element-wise Add | mean_rel_L1 = {} |"
+    right, wrong = (found("README.md", table.format(said)) for said in ("1.9e-3", "2.9e-3"))
+    assert (right.proposals, right.contradictions) == ((), ())
+    assert wrong.proposals == ()
+    sentence = found("README.md", "Element-wise Add has mean_rel_L1 = 1.9e-3.")
+    assert len(sentence.proposals) == 1
+
+
+def test_a_single_figure_is_proposed_only_where_every_row_shows_it() -> None:
+    # 9.4e-3 is the best of four GEMM rows: a value would show another one of them.
+    assert found(GEMM_PAGE, "It has mean_rel_L1 = 9.4e-3 here.").proposals == ()
 
 
 def test_each_end_of_an_arrow_is_proposed() -> None:
