@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from registry_tool.adoption import read
 from registry_tool.adoption.prose import Contradiction, Reading, propose
 from registry_tool.adoption.prose_text import sentences
 from registry_tool.records import catalog
 from registry_tool.records.record import Record, Use
 from registry_tool.tables import inline, selector
+from tests.adoption import public
 from tests.shared_data import shared
 from tests.tables.samples import record
 
@@ -241,10 +241,7 @@ def test_any_page_is_read(text: str) -> None:
 
 @pytest.fixture(scope="module")
 def upstream() -> Reading:
-    root = shared("upstream_registry")
-    paths = [root / "README.md", root / "supported_kernels.md", *(root / "details").glob("*.md")]
-    pages = {path.relative_to(root).as_posix(): path.read_bytes() for path in sorted(paths)}
-    return propose(pages, read(root, SPECS), SPECS)
+    return public.prose()
 
 
 def of(reading: Reading, place: str, figure: str) -> list[Contradiction]:
