@@ -10,7 +10,13 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from registry_tool.adoption import prose_counts, prose_exact, prose_ranks, prose_ratios
+from registry_tool.adoption import (
+    prose_counts,
+    prose_exact,
+    prose_faster,
+    prose_ranks,
+    prose_ratios,
+)
 from registry_tool.adoption.model import Adoption
 from registry_tool.adoption.prose_figures import Figure, figures
 from registry_tool.adoption.prose_found import (
@@ -33,7 +39,13 @@ from registry_tool.tables.selector import MOST_DIGITS, Selector, SelectorError
 __all__ = ["Contradiction", "Place", "Proposal", "Reading", "propose"]
 
 # Claims that are no figure of one field: how many, how much faster, the first of all, exact.
-_CLAIMS = (prose_counts.find, prose_ratios.find, prose_ranks.find, prose_exact.find)
+_CLAIMS = (
+    prose_counts.find,
+    prose_ratios.find,
+    prose_ranks.find,
+    prose_exact.find,
+    prose_faster.find,
+)
 
 
 def propose(
@@ -101,6 +113,7 @@ _UNIVERSAL = re.compile(
 _SUPERLATIVE = re.compile(r"\b(?:highest|fastest|peaks?|maximum|at best|up to)\b", re.I)
 _FLOOR = re.compile(r"\bfloor\b", re.I)
 _WORST = re.compile(r"\bworst(?:-case)?\b", re.I)
+_CLAUSE_END = re.compile(r":\s")
 _COVERAGE = 0.8
 _ABOUT = 0.1
 _NEAR = 0.03
@@ -110,7 +123,11 @@ def _contradiction(
     place: Place, sentence: Sentence, figure: Figure, scope: Scope
 ) -> Contradiction | None:
     timed = figure.field in ("throughput", "latency")
-    if _BROKEN.search(sentence.text) or (timed and _OTHER_TILES.search(sentence.text)):
+    # What a colon explains after a worst case may well speak of something broken.
+    rest = sentence.text[figure.stop :]
+    about = _CLAUSE_END.split(rest)[0] if is_near(_WORST, sentence.text, figure) else rest
+    said = sentence.text[: figure.stop] + about
+    if _BROKEN.search(said) or (timed and _OTHER_TILES.search(sentence.text)):
         return None
     if figure.kind == "range" and sentence.text.count("→") > 1:
         return None
@@ -119,10 +136,13 @@ def _contradiction(
     rows = [row for row in scope.rows if row.values.get(figure.field)]
     if not rows:
         return None
-    if not scope.is_specific and len(rows) < _COVERAGE * len(scope.rows):
-        return None
+    is_whole = len(rows) >= _COVERAGE * len(scope.rows)
     if _claims_extreme(sentence, figure, scope):
-        return _not_the_extreme(place, sentence, figure, scope, rows)
+        # One row that goes further is enough, however many have no such figure.
+        further = [row for row in rows if row.values[figure.field][0].low > figure.high]
+        return _not_the_extreme(place, sentence, figure, scope, rows if is_whole else further)
+    if not scope.is_specific and not is_whole:
+        return None
     of_every_row = scope.is_specific or figure.kind != "is" or _UNIVERSAL.search(sentence.text)
     if not of_every_row and _OTHER_TILES.search(sentence.text):
         return None
@@ -188,7 +208,7 @@ def _claims_extreme(sentence: Sentence, figure: Figure, scope: Scope) -> bool:
 def _not_the_extreme(
     place: Place, sentence: Sentence, figure: Figure, scope: Scope, rows: Sequence[Known]
 ) -> Contradiction | None:
-    if scope.is_part:
+    if scope.is_part or not rows:
         return None
     extreme = max(rows, key=lambda row: row.values[figure.field][0].high)
     share = _NEAR if figure.about else 0.0

@@ -199,7 +199,7 @@ def test_claims_in_prose_that_rows_contradict() -> None:
     of_claims = {"rank", "ratio", "exact"}
     assert there >= CLAIMS
     assert {one for one in there if one[1] in of_claims} <= CLAIMS
-    assert len(prose()) == 37
+    assert len(prose()) == 40
 
 
 def test_values_in_the_wrong_column() -> None:
