@@ -49,9 +49,8 @@ _LABELS = {
 # Labels of figures that are no row's: after one of these a bare number is not an accuracy.
 _OTHERS = ("rtol", "atol", "abs_err", "rel_err", "eps", "theta", "diff", "tolerance")
 _LABEL = re.compile(
-    r"(?<![\w.])(worst-case abs_err|worst-case(?=\s*\(\d)|abs_err max|rel_err max|mean_rel_L1|max_abs|max_rel|"
-    + "|".join(_OTHERS)
-    + r")\b",
+    r"(?<![\w.])(worst-case abs_err|worst-case(?=\s*\(\d)|abs_err max|rel_err max|mean_rel_L1"
+    r"|max_abs|max_rel|" + "|".join(_OTHERS) + r")\b",
     re.I,
 )
 _EXPONENT = re.compile(

@@ -61,7 +61,7 @@ def found(path: str, text: str, rows: Iterable[Record] = ROWS) -> Reading:
         (GEMV_PAGE, "The worst element: `abs_err max = 0.13`.", "worst", "0.13", "is 1.00e0"),
         (
             GEMV_PAGE,
-            "The atol is below the worst-case (0.25): zeros fail.",
+            "atol is below the worst-case (0.25): zeros fail.",
             "worst",
             "0.25",
             "1.00e0",
