@@ -370,6 +370,15 @@ def test_another_first_target_keeps_every_comment_and_value(text: str) -> None:
     assert all(line.partition("#")[2] in changed.decode() for line in text.splitlines())
 
 
+def test_an_unknown_target_of_a_new_registry_names_no_file_that_is_gone(world: World) -> None:
+    source = write(world.registry.parent / "bare")
+    done = world.run("registry-tool", "import", ".", "--target", "npu9", "--mark", cwd=source)
+    assert done.returncode == 2
+    assert "a new registry has npu2-emu, npu2" in done.stderr
+    assert f"registry-tool init {source.resolve()}" in done.stderr
+    assert not (source / "registry.yaml").exists()
+
+
 # --- the public registry -------------------------------------------------------------------------
 
 
