@@ -51,6 +51,7 @@ HAND_KEPT = "hand-kept"
 CAVEATS = {
     "inherited": "its figures are carried over from another row",
     "failing": "its own notes or status say that a check of it failed",
+    "contradicted": "its figures contradict one another, or its pages its tiling or its run",
     "untimed": "it was never timed",
     "ungauged": "its mean_rel_L1 was never measured",
     "waived": "somebody accepted a complaint about it",

@@ -78,8 +78,11 @@ def change(before: str, after: str, words: Sequence[str], reader: Reader) -> Cha
     None where the texts do not credit their call sites as an import reads them, so that only their
     wording can be compared. Raises UnclearError for a model without a site.
     """
-    was = [f"{use.model} {use.site}" for use in reader.read(before).uses]
-    if not was or not set(was) <= set(words):
+    said = reader.read(before)
+    was = [f"{use.model} {use.site}" for use in said.uses]
+    # Words that credit nobody, as `coverage (K=8192)`, are no model because one joins them.
+    stays = bool(said.notes) and set(said.notes) <= set(reader.read(after).notes)
+    if (not was and not stays) or not set(was) <= set(words):
         return None
     now = [f"{use.model} {use.site}" for use in reader.read(after).uses]
     if not now and after.strip():

@@ -16,10 +16,10 @@ from registry_tool.adoption.model import Adoption
 
 # A finding of a row to the key of `registry_lookup.CAVEATS` that says so.
 _CAVEATS: Mapping[str, str] = {
-    "throughput-contradicts-latency": "failing",
-    "constraint-broken": "failing",
+    "throughput-contradicts-latency": "contradicted",
+    "constraint-broken": "contradicted",
     "verdict-failing": "failing",
-    "measured-elsewhere": "failing",
+    "measured-elsewhere": "contradicted",
     "verdict-inherited": "inherited",
 }
 _LONGEST = 300

@@ -72,9 +72,12 @@ def kernels_of(adoption: Adoption, records: Iterable[Record]) -> dict[str, Kerne
 def mark(adoption: Adoption, records: Iterable[Record]) -> Marked:
     """Every page that has tables of rows, marked, with the layout of each.
 
+    A table of a kernel none of whose lines makes a record stays as it is: nothing could write it.
     ``records`` are what was made of the adoption. Raises InputError for a page that has markers.
     """
+    records = list(records)
     kernels = kernels_of(adoption, records)
+    with_rows = {record.kernel for record in records}
     pages: dict[str, bytes] = {}
     layouts: dict[str, bytes] = {}
     for source in adoption.sources:
@@ -82,6 +85,7 @@ def mark(adoption: Adoption, records: Iterable[Record]) -> Marked:
             (at, table)
             for at, table in enumerate(adoption.tables)
             if table.file == source.name and table.kind in _MARKED and table.rows
+            if table.kernel is None or table.kernel in with_rows
         ]
         if not tables:
             continue

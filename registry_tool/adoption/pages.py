@@ -14,6 +14,7 @@ from registry_tool.adoption.model import Place
 from registry_tool.errors import InputError
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
+_CONTROL = re.compile(r"[\x01-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _HEADING = re.compile(r" {0,3}(#{1,6})(?:\s+(.*?))?(?:\s+#+)?\s*")
 _SETEXT = re.compile(r" {0,3}(=+|-+)\s*")
@@ -78,7 +79,21 @@ def load(name: str, path: Path, place: Place, data: bytes) -> Page:
     lines, headings = _outline(text, path)
     page = Page(name, path, place, data, tuple(lines), tuple(headings))
     _check_end(page, text)
+    _refuse_controls(page)
     return page
+
+
+def _refuse_controls(page: Page) -> None:
+    """No cell may hold what nobody sees and no layout can keep, as a form feed."""
+    for line, text in page.lines:
+        found = _CONTROL.search(text) if "|" in text else None
+        if found is not None:
+            raise page.error(
+                f"a row holds the control character U+{ord(found[0]):04X}, which nobody sees",
+                line,
+                fix=f"tr -d '\\{ord(found[0]):03o}' < {page.path} > {page.path}.new "
+                f"&& mv {page.path}.new {page.path}",
+            )
 
 
 def decoded(path: Path, data: bytes) -> str:
@@ -191,7 +206,9 @@ def _check_end(page: Page, text: str) -> None:
             number,
             "fetch the whole file again",
         )
-    if not text.endswith(("\n", "\r")):
+    # Half of the last CRLF: a file that ends its lines with CR alone has no LF at all.
+    is_cut = text.endswith("\r") and "\n" in text
+    if is_cut or not text.endswith(("\n", "\r")):
         raise page.error(
             "the page does not end with the end of a line: it may be truncated",
             number,

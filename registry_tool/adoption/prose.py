@@ -10,7 +10,13 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from registry_tool.adoption import prose_counts, prose_exact, prose_ranks, prose_ratios
+from registry_tool.adoption import (
+    prose_counts,
+    prose_exact,
+    prose_faster,
+    prose_ranks,
+    prose_ratios,
+)
 from registry_tool.adoption.model import Adoption
 from registry_tool.adoption.prose_figures import Figure, figures
 from registry_tool.adoption.prose_found import (
@@ -33,7 +39,13 @@ from registry_tool.tables.selector import MOST_DIGITS, Selector, SelectorError
 __all__ = ["Contradiction", "Place", "Proposal", "Reading", "propose"]
 
 # Claims that are no figure of one field: how many, how much faster, the first of all, exact.
-_CLAIMS = (prose_counts.find, prose_ratios.find, prose_ranks.find, prose_exact.find)
+_CLAIMS = (
+    prose_counts.find,
+    prose_ratios.find,
+    prose_ranks.find,
+    prose_exact.find,
+    prose_faster.find,
+)
 
 
 def propose(
@@ -61,6 +73,9 @@ def propose(
                 found = _contradiction(place, sentence, figure, scope)
                 if found is not None:
                     contradictions.append(found)
+                    continue
+                # A cell of a table is to be kept as a table, not as a value in a sentence.
+                if sentence.in_table:
                     continue
                 for part, functions in _parts(figure, scope):
                     words = _selector(path, part, functions, scope, specs)
@@ -98,6 +113,7 @@ _UNIVERSAL = re.compile(
 _SUPERLATIVE = re.compile(r"\b(?:highest|fastest|peaks?|maximum|at best|up to)\b", re.I)
 _FLOOR = re.compile(r"\bfloor\b", re.I)
 _WORST = re.compile(r"\bworst(?:-case)?\b", re.I)
+_CLAUSE_END = re.compile(r":\s")
 _COVERAGE = 0.8
 _ABOUT = 0.1
 _NEAR = 0.03
@@ -107,7 +123,11 @@ def _contradiction(
     place: Place, sentence: Sentence, figure: Figure, scope: Scope
 ) -> Contradiction | None:
     timed = figure.field in ("throughput", "latency")
-    if _BROKEN.search(sentence.text) or (timed and _OTHER_TILES.search(sentence.text)):
+    # What a colon explains after a worst case may well speak of something broken.
+    rest = sentence.text[figure.stop :]
+    about = _CLAUSE_END.split(rest)[0] if is_near(_WORST, sentence.text, figure) else rest
+    said = sentence.text[: figure.stop] + about
+    if _BROKEN.search(said) or (timed and _OTHER_TILES.search(sentence.text)):
         return None
     if figure.kind == "range" and sentence.text.count("→") > 1:
         return None
@@ -116,10 +136,13 @@ def _contradiction(
     rows = [row for row in scope.rows if row.values.get(figure.field)]
     if not rows:
         return None
-    if not scope.is_specific and len(rows) < _COVERAGE * len(scope.rows):
-        return None
+    is_whole = len(rows) >= _COVERAGE * len(scope.rows)
     if _claims_extreme(sentence, figure, scope):
-        return _not_the_extreme(place, sentence, figure, scope, rows)
+        # One row that goes further is enough, however many have no such figure.
+        further = [row for row in rows if row.values[figure.field][0].low > figure.high]
+        return _not_the_extreme(place, sentence, figure, scope, rows if is_whole else further)
+    if not scope.is_specific and not is_whole:
+        return None
     of_every_row = scope.is_specific or figure.kind != "is" or _UNIVERSAL.search(sentence.text)
     if not of_every_row and _OTHER_TILES.search(sentence.text):
         return None
@@ -185,7 +208,7 @@ def _claims_extreme(sentence: Sentence, figure: Figure, scope: Scope) -> bool:
 def _not_the_extreme(
     place: Place, sentence: Sentence, figure: Figure, scope: Scope, rows: Sequence[Known]
 ) -> Contradiction | None:
-    if scope.is_part:
+    if scope.is_part or not rows:
         return None
     extreme = max(rows, key=lambda row: row.values[figure.field][0].high)
     share = _NEAR if figure.about else 0.0
@@ -245,7 +268,10 @@ _NAMED = 3
 
 
 def _parts(figure: Figure, scope: Scope) -> Iterator[tuple[Figure, Sequence[str]]]:
-    """A figure with the functions that its words allow; of `17.8 → 27.0` each end on its own."""
+    """A figure with the function of its words, and others that have to show the same.
+
+    Of `17.8 → 27.0` each end stands on its own.
+    """
     ends = _ARROW.split(figure.written)
     if len(ends) != 2:
         yield figure, _functions(figure, scope)
@@ -274,22 +300,22 @@ def _selector(
     wanted = figure.written.replace("-", "–") if figure.kind == "range" else figure.written
     wanted = re.sub(r"(?<=[e])–", "-", wanted).replace(" ", "")
     records = [row.record for row in scope.all_rows]
-    for function in functions:
-        for dims, variant, precision in scope.selections():
-            for digits in (None, figure.digits):
-                for unit in (None, False) if figure.field in ("throughput", "latency") else (None,):
-                    words = Selector(
-                        function,
-                        figure.field,
-                        kernel=kernel,
-                        variant=variant,
-                        precision=precision,
-                        dims=dims,
-                        digits=digits if digits and digits <= MOST_DIGITS else None,
-                        unit=unit,
-                    )
-                    if _shows(words, spec, records) == wanted:
-                        return words
+    for dims, variant, precision in scope.selections():
+        for digits in (None, figure.digits):
+            for unit in (None, False) if figure.field in ("throughput", "latency") else (None,):
+                words = Selector(
+                    functions[0],
+                    figure.field,
+                    kernel=kernel,
+                    variant=variant,
+                    precision=precision,
+                    dims=dims,
+                    digits=digits if digits and digits <= MOST_DIGITS else None,
+                    unit=unit,
+                )
+                alike = [words, *(replace(words, function=other) for other in functions[1:])]
+                if all(_shows(one, spec, records) == wanted for one in alike):
+                    return words
     return None
 
 
@@ -303,8 +329,10 @@ def _shows(words: Selector, spec: KernelSpec, records: Sequence[Record]) -> str 
 def _functions(figure: Figure, scope: Scope) -> Sequence[str]:
     if figure.kind == "range":
         return ("range",)
-    if figure.kind == "at_most":
-        return ("worst",) if figure.field != "throughput" else ("best",)
-    if scope.is_specific:
+    more_is_better = figure.field == "throughput"
+    if figure.kind != "is":
+        return ("best",) if more_is_better == (figure.kind == "at_most") else ("worst",)
+    if scope.is_specific or scope.is_superlative:
         return ("best",)
-    return ("range", "best") if scope.is_superlative else ("range",)
+    # One figure for all rows: a range would grow a second one, the worst row stays one.
+    return ("worst", "best")

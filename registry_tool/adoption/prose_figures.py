@@ -42,11 +42,15 @@ _LABELS = {
     "max_abs": "max_abs",
     "rel_err max": "max_rel",
     "max_rel": "max_rel",
+    "worst-case abs_err": "max_abs",
+    # An absolute tolerance is sized to it: "atol (1.5e-3) is below the worst-case (2.4e-3)".
+    "worst-case": "max_abs",
 }
 # Labels of figures that are no row's: after one of these a bare number is not an accuracy.
 _OTHERS = ("rtol", "atol", "abs_err", "rel_err", "eps", "theta", "diff", "tolerance")
 _LABEL = re.compile(
-    r"(?<![\w.])(abs_err max|rel_err max|mean_rel_L1|max_abs|max_rel|" + "|".join(_OTHERS) + r")\b",
+    r"(?<![\w.])(worst-case abs_err|worst-case(?=\s*\(\d)|abs_err max|rel_err max|mean_rel_L1"
+    r"|max_abs|max_rel|" + "|".join(_OTHERS) + r")\b",
     re.I,
 )
 _EXPONENT = re.compile(
@@ -104,6 +108,8 @@ def _accuracies(text: str) -> Iterator[Figure]:
         ends = [match["low"], match["high"] or match["low"]]
         if label is not None and _BETWEEN.fullmatch(text[label.end() : match.start("low")]):
             field = _LABELS.get(label[1])
+            if label[1] == "worst-case" and "atol" not in text:
+                field = None
         elif any("e-" in end for end in ends) and _is_cued(text, match, label):
             field = "mean_rel_L1"
         else:

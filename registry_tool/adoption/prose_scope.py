@@ -138,7 +138,9 @@ class Scopes:
         earlier = sentence.block[: sentence.place]
         variant, precision = None, None
         if of_page and spec.variants:
-            variant, precision = _kind(before, spec) or _kind(earlier, spec) or (None, None)
+            variant, precision = (
+                kind_named(before, spec) or kind_named(earlier, spec) or (None, None)
+            )
         narrowed = [
             row
             for row in chosen
@@ -259,7 +261,7 @@ def _sizes_by_name(spec: KernelSpec, text: str) -> dict[str, set[int]]:
     return found
 
 
-def _kind(text: str, spec: KernelSpec) -> tuple[str | None, str | None] | None:
+def kind_named(text: str, spec: KernelSpec) -> tuple[str | None, str | None] | None:
     """The variant or the precision tier that a text names last; None if it names none."""
     names = "|".join(map(re.escape, sorted(spec.variants, key=len, reverse=True)))
     found = list(re.finditer(rf"(?<![\w-])(?:(?P<variant>{names})(?!\w)|{_TIER})", text, re.I))

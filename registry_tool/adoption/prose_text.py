@@ -28,6 +28,7 @@ class Sentence:
     ``offsets`` are character offsets into the page, ``code`` says which characters stand in a code
     span. ``block`` is the text of the whole paragraph, and ``place`` where the sentence begins in
     it. ``links`` are the targets of the paragraph's links, ``heading`` the heading above.
+    ``in_table`` says that it is the line of a table.
     """
 
     text: str
@@ -37,6 +38,7 @@ class Sentence:
     place: int
     links: tuple[str, ...]
     heading: str
+    in_table: bool = False
 
 
 @dataclass
@@ -50,7 +52,9 @@ class _Block:
 def sentences(page: str, tables: bool = False) -> Iterator[Sentence]:
     """The sentences of ``page``, in order; with ``tables``, cells are prose as well."""
     for heading, lines in _paragraphs(_without_comments(page), tables):
-        yield from _sentences(heading, _block(lines))
+        # A paragraph ends where a row begins, so a block that begins with a bar is a row.
+        in_table = page[lines[0][0] :].lstrip(" \t>").startswith("|")
+        yield from _sentences(heading, _block(lines), in_table)
 
 
 def _without_comments(page: str) -> str:
@@ -134,7 +138,7 @@ def _put(block: _Block, text: str, offset: int, code: bool) -> None:
     block.code.append(code)
 
 
-def _sentences(heading: str, block: _Block) -> Iterator[Sentence]:
+def _sentences(heading: str, block: _Block, in_table: bool) -> Iterator[Sentence]:
     text = "".join(block.text)
     at = 0
     for stop in [*(match.end() for match in _STOP.finditer(text)), len(text)]:
@@ -147,5 +151,6 @@ def _sentences(heading: str, block: _Block) -> Iterator[Sentence]:
                 at,
                 tuple(block.links),
                 heading,
+                in_table,
             )
         at = stop

@@ -63,7 +63,7 @@ def run(args: argparse.Namespace) -> int:
     folder = Path(args.folder)
     with opened(folder, args.registry) as place:
         registry = place.registry
-        _check_target(registry, args.target)
+        _check_target(place, args.target)
         require_same_target(registry, args.target)
         _check_pages(args, place)
         adoption = adopting.read(folder, registry.specs, _columns(args.column), args.without)
@@ -111,7 +111,14 @@ def _check_pages(args: argparse.Namespace, place: Place) -> None:
         )
 
 
-def _check_target(registry: Registry, name: str) -> None:
+def _check_target(place: Place, name: str) -> None:
+    registry = place.registry
+    if place.is_new and name not in registry.policy.targets:
+        there = ", ".join(registry.policy.targets)
+        raise UsageError(
+            f"unknown target {name!r}; a new registry has {there}",
+            fix=f"registry-tool init {place.root}, then name {name!r} in its registry.yaml",
+        )
     if registry.target(name).kind != "hardware":
         hardware = [n for n, one in registry.policy.targets.items() if one.kind == "hardware"]
         raise UsageError(

@@ -19,6 +19,7 @@ from registry_tool.errors import GitError
 from registry_tool.store import git
 from registry_tool.store.files import TEMPORARY_SUFFIX
 from registry_tool.store.git import Change, Repository
+from registry_tool.store.readable import require_readable
 from registry_tool.store.root import POLICY
 
 Kind = Literal["worktree", "index", "revision"]
@@ -253,6 +254,7 @@ def _since_move(
 
 def of_worktree(root: Path) -> Snapshot:
     """The files on disk; those that match the index keep its blob id unread."""
+    require_readable(root, OWN)
     repository = git.open_repository(root)
     if repository is None:
         return _of_folder(root)

@@ -184,7 +184,7 @@ def status(line: Line, place: Place) -> str | None:
 def _claimed_status(line: Line, row: Row, beside: Iterable[Subject]) -> str:
     """The mark that an imported row has from its page, or what is known against it.
 
-    A line that shows the figures of other rows too says which of them failed.
+    A line that shows the figures of other rows too says which of them failed or contradict.
     """
     facts = row.facts
     assert line.spec is not None
@@ -192,9 +192,11 @@ def _claimed_status(line: Line, row: Row, beside: Iterable[Subject]) -> str:
         return facts.claim or facts.status
     against = caveats(line.spec, row)
     against += [
-        f"{one.row.variant} failing"
+        f"{one.row.variant} {caveat}"
         for one in beside
-        if one.row != row and "failing" in caveats(line.spec, one.row)
+        if one.row != row
+        for caveat in caveats(line.spec, one.row)
+        if caveat in ("failing", "contradicted")
     ]
     if not against and not facts.contested:
         return facts.claim

@@ -80,3 +80,18 @@ def test_a_text_that_credits_others_than_the_row_is_left_to_its_wording() -> Non
 def test_a_model_whose_site_was_taken_away_is_unclear() -> None:
     with pytest.raises(UnclearError, match="names no call site"):
         credits.change(BEFORE, "Toy-1B + Big-2B", WORDS, READER)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "added"),
+    [
+        ("coverage (K=8192)", "coverage (K=8192), Toy-1B decode Down", ["Toy-1B decode Down"]),
+        ("K-sweep", "K-sweep; Toy-1B Q proj", ["Toy-1B Q proj"]),
+    ],
+)
+def test_words_that_credit_nobody_are_no_model_where_one_joins_them(
+    before: str, after: str, added: list[str]
+) -> None:
+    found = credits.change(before, after, [], READER)
+    assert found is not None
+    assert (dict(found.became), list(found.added)) == ({}, added)

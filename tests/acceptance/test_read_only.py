@@ -100,3 +100,42 @@ def test_a_lookup_needs_no_folder_that_it_may_write(world: World) -> None:
     done = world.run(*SETPRIV, "registry-tool", *words)
     assert done.returncode == 0, done.stderr
     assert "fused-cast" in done.stdout
+
+
+KERNEL = "GEMM_bf16_in_bf16_out"
+
+
+@pytest.mark.parametrize(
+    ("words", "is_tracked", "mode"),
+    [
+        (("render",), True, 0o000),
+        (("absorb",), True, 0o000),
+        (("lookup", KERNEL, "2048x8192x2048"), True, 0o444),
+        (("export", "--form", "csv", "--out", "out"), True, 0o111),
+        (("status",), False, 0o000),
+    ],
+)
+def test_rows_that_may_not_be_read_are_no_rows_that_are_unchanged(
+    world: World, words: tuple[str, ...], is_tracked: bool, mode: int
+) -> None:
+    if is_tracked:
+        subprocess.run(["git", "add", "-A"], cwd=world.registry, check=True)
+    folder = world.registry / "records/npu2" / KERNEL
+    before = contents(world)
+    folder.chmod(mode)
+    done = world.run(*SETPRIV, "registry-tool", *words)
+    folder.chmod(0o755)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.count("registry-tool") == 1
+    assert f"chmod u+rx records/npu2/{KERNEL}" in done.stderr
+    assert contents(world) == before
+
+
+def test_rows_that_may_not_be_read_are_named_outside_of_git_as_well(world: World) -> None:
+    shutil.rmtree(world.registry / ".git")
+    folder = world.registry / "records/npu2"
+    folder.chmod(0o000)
+    done = world.run(*SETPRIV, "registry-tool", "render", "--check")
+    folder.chmod(0o755)
+    assert done.returncode == 2
+    assert "chmod u+rx records/npu2\n" in done.stderr

@@ -10,7 +10,6 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from datetime import datetime, timezone
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -18,8 +17,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from registry_tool import adoption, registry_lookup
-from registry_tool.adoption import imported
+from registry_tool import registry_lookup
 from registry_tool.baseline import digests
 from registry_tool.records import canonical, catalog
 from registry_tool.records.record import Record
@@ -27,6 +25,7 @@ from registry_tool.records.spec import KernelSpec
 from registry_tool.registry_lookup import CAVEATS, Lookup, NotVerifiedError
 from registry_tool.tables import columns, details, shim
 from registry_tool.tables.rows import rows
+from tests.adoption import public
 from tests.shared_data import shared
 from tests.tables.samples import by_id, record
 
@@ -126,10 +125,8 @@ def rendered(dtype: str) -> dict[str, Any]:
 def adopted() -> dict[str, list[Record]]:
     """The whole registry as `import` makes records of it, pages and index included; by kernel."""
     specs = catalog.built_in()
-    moment = datetime(2026, 8, 1, tzinfo=timezone.utc)
-    made, _ = imported.make(adoption.read(upstream(), specs), "npu2", moment)
     found: dict[str, list[Record]] = {kernel: [] for kernel in specs}
-    for one in made:
+    for one in public.made():
         found[one.record.kernel].append(one.record)
     return found
 

@@ -31,7 +31,7 @@ def test_a_throughput_that_its_latency_contradicts_is_a_caveat(tmp_path: Path) -
         "FlashAttention_bf16",
         (ATTENTION, "| 2.0 ms | 1074 |", "| 2.0 ms | 2148 |"),
     )
-    assert registry_lookup.import_caveats(made.provenance) == ["failing"]
+    assert registry_lookup.import_caveats(made.provenance) == ["contradicted"]
     assert "throughput-contradicts-latency" in made.provenance["doubts"]
     assert "1074" in made.provenance["doubts"]
 
@@ -40,7 +40,7 @@ def test_a_run_that_hung_while_another_place_has_its_figure_is_a_caveat(tmp_path
     made = record(
         tmp_path, "GEMV_bf16", (GEMV, "| 1100 µs | 30.5 |", "| 1100 µs | n.a. (hung twice) |")
     )
-    assert registry_lookup.import_caveats(made.provenance) == ["failing"]
+    assert registry_lookup.import_caveats(made.provenance) == ["contradicted"]
 
 
 @pytest.mark.parametrize(

@@ -6,19 +6,19 @@ import json
 import subprocess
 from collections.abc import Iterator
 from datetime import datetime, timezone
-from functools import cache
 from pathlib import Path
 
 import pytest
 
 from registry_tool import adoption
 from registry_tool.adoption import imported, policy
-from registry_tool.adoption.model import Adoption, Claim
+from registry_tool.adoption.model import Claim
 from registry_tool.commands.init import POLICY_TEXT
 from registry_tool.records import canonical, catalog
 from registry_tool.records.record import Record, VerdictLink
 from registry_tool.registry_lookup import Lookup, NotVerifiedError
 from tests.acceptance.world import World, environment, make
+from tests.adoption import public
 from tests.adoption.small import FILES, GEMM, GEMV, INDEX, edited, line_of, write
 from tests.kernels import upstream
 from tests.shared_data import shared
@@ -370,16 +370,20 @@ def test_another_first_target_keeps_every_comment_and_value(text: str) -> None:
     assert all(line.partition("#")[2] in changed.decode() for line in text.splitlines())
 
 
+def test_an_unknown_target_of_a_new_registry_names_no_file_that_is_gone(world: World) -> None:
+    source = write(world.registry.parent / "bare")
+    done = world.run("registry-tool", "import", ".", "--target", "npu9", "--mark", cwd=source)
+    assert done.returncode == 2
+    assert "a new registry has npu2-emu, npu2" in done.stderr
+    assert f"registry-tool init {source.resolve()}" in done.stderr
+    assert not (source / "registry.yaml").exists()
+
+
 # --- the public registry -------------------------------------------------------------------------
 
 
-@cache
-def public() -> Adoption:
-    return adoption.read(shared("upstream_registry"), catalog.built_in())
-
-
 def test_the_three_places_of_the_bf16_gemm_are_read_to_the_last_shape() -> None:
-    rows = [row for row in public().rows if row.kernel == "GEMM_bf16_in_bf16_out"]
+    rows = [row for row in public.adopted().rows if row.kernel == "GEMM_bf16_in_bf16_out"]
     shapes = {
         place: {tuple(row.shape.values()) for row in rows if row.of(place)}
         for place in ("details", "json", "index")
@@ -393,7 +397,7 @@ def test_the_three_places_of_the_bf16_gemm_are_read_to_the_last_shape() -> None:
 
 def claims_of(row: upstream.Row) -> Iterator[Claim]:
     """Our claims from the file and line that ``row`` was read from."""
-    found = public().row(row.kernel, row.shape, row.variant)
+    found = public.adopted().row(row.kernel, row.shape, row.variant)
     name, _, line = row.where.partition(":")
     for claim in () if found is None else (*found.claims, *found.sweeps):
         if claim.file.endswith(name) and line in ("", str(claim.line)):
@@ -407,7 +411,7 @@ def test_every_row_that_another_reader_finds_is_there_with_the_same_figures(kern
         if not row.works or str(row) in NOT_A_ROW:
             continue
         (claim, *_) = claims_of(row)
-        metric = public().specs[kernel].metric
+        metric = public.adopted().specs[kernel].metric
         for name, wanted in (
             ("latency_us", row.latency_us),
             ("mean_rel_L1", row.mean_rel_L1),
@@ -432,10 +436,10 @@ NOT_A_ROW = {"FlashAttention_bf16.md:196 512x512x64x64x2x2x0 256/64/4/2/4 8x4"}
 
 
 def test_every_record_of_the_public_registry_is_canonical_and_no_number_is_new() -> None:
-    made, refused = imported.make(public(), "npu2", datetime.now(timezone.utc))
+    made, refused = imported.make(public.adopted(), "npu2", datetime.now(timezone.utc))
     assert (len(made), len(refused)) == (211, 5)
     for one in made:
-        row = public().row(one.record.kernel, one.record.shape, one.record.variant)
+        row = public.adopted().row(one.record.kernel, one.record.shape, one.record.variant)
         assert row is not None
         for name in ("mean_rel_L1", "max_abs", "max_rel"):
             value = getattr(one.record, name)

@@ -15,7 +15,8 @@ from registry_tool.errors import InputError
 from registry_tool.records import canonical, catalog
 from registry_tool.records.layout import CellLayout, Layout, TableLayout
 from registry_tool.tables import document, layout, layout_files
-from tests.shared_data import shared
+from tests.adoption import public
+from tests.adoption.drift.registry import ATTENTION, edited
 
 PAGE = "details/RMSNorm_bf16.md"
 INDEX = "supported_kernels.md"
@@ -311,8 +312,19 @@ def test_a_layout_that_marking_writes_can_be_used(tmp_path: Path) -> None:
 
 
 def test_every_layout_of_the_public_registry_can_be_used() -> None:
-    adoption = adopting.read(shared("upstream_registry"), catalog.built_in())
-    made, _ = imported.make(adoption, "npu2", datetime(2026, 8, 1, tzinfo=timezone.utc))
-    found = mark(adoption, [one.record for one in made])
+    found = mark(public.adopted(), [one.record for one in public.made()])
     for path, data in found.layouts.items():
         layout_files.require_right(canonical.decode(data, Layout), path)
+
+
+def test_a_table_whose_lines_make_no_record_is_left_as_it_is(tmp_path: Path) -> None:
+    root = edited(tmp_path)
+    # The index alone says nothing of the tile of an attention.
+    (root / ATTENTION).unlink()
+    adoption = adopting.read(root, catalog.built_in())
+    made, refused = imported.make(adoption, "npu2", datetime(2026, 8, 1, tzinfo=timezone.utc))
+    assert {one.row.kernel for one in refused} == {"FlashAttention_bf16"}
+    found = mark(adoption, [one.record for one in made])
+    page = found.pages["supported_kernels.md"]
+    assert b"begin rmsnorm" in page
+    assert b"begin flashattention" not in page

@@ -14,11 +14,9 @@ from registry_tool.adoption import drift, imported
 from registry_tool.adoption.cells import is_nothing, unit_of
 from registry_tool.adoption.model import Adoption, Claim, Quantity
 from registry_tool.adoption.prose import propose
-from registry_tool.records import catalog
 from registry_tool.records.record import Record
-from tests.adoption import small
+from tests.adoption import public, small
 from tests.adoption.dialects import DIALECTS
-from tests.shared_data import shared
 
 MOMENT = datetime(2026, 8, 1, tzinfo=timezone.utc)
 # Words that say what a number is, or that are one.
@@ -104,8 +102,7 @@ def lost_words(adopted: Adoption, claim: Claim, records: list[Record], said: str
 
 
 def test_no_word_and_no_number_of_the_public_registry_is_lost() -> None:
-    adopted = adoption.read(shared("upstream_registry"), catalog.built_in())
-    assert list(lost(adopted)) == []
+    assert list(lost(public.adopted())) == []
 
 
 def test_no_word_and_no_number_of_a_small_registry_is_lost(tmp_path: Path) -> None:

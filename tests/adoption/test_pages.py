@@ -510,3 +510,16 @@ def test_a_file_that_cannot_be_read_is_named(
         read(tmp_path)
     assert caught.value.path == tmp_path / GEMV
     assert "chmod" in str(caught.value.fix)
+
+
+def test_a_control_character_in_a_row_is_refused_as_no_layout_can_keep_it(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"U\+000C.*\n.*tr -d") as caught:
+        read(tmp_path, edited(GEMV, "coverage", "cover\x0cage"))
+    assert caught.value.line is not None
+
+
+def test_a_page_that_ends_in_half_a_crlf_is_cut_off(tmp_path: Path) -> None:
+    page = FILES[GEMV].replace("\n", "\r\n")
+    read(tmp_path / "whole", {GEMV: page.encode()})
+    with pytest.raises(InputError, match="may be truncated"):
+        read(tmp_path / "cut", {GEMV: page.removesuffix("\n").encode()})

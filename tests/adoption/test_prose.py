@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from registry_tool.adoption import read
 from registry_tool.adoption.prose import Contradiction, Reading, propose
 from registry_tool.adoption.prose_text import sentences
 from registry_tool.records import catalog
 from registry_tool.records.record import Record, Use
 from registry_tool.tables import inline, selector
+from tests.adoption import public
 from tests.shared_data import shared
 from tests.tables.samples import record
 
@@ -59,6 +59,22 @@ def found(path: str, text: str, rows: Iterable[Record] = ROWS) -> Reading:
         (GEMV_PAGE, "For M=128, K=896 it is 0.9 GFLOP/s.", "value", "0.9", "the row has 2.7"),
         (GEMV_PAGE, "It peaks at 25.5 GFLOP/s.", "best", "25.5", "the best of 4 rows is 31.5"),
         (GEMV_PAGE, "The worst element: `abs_err max = 0.13`.", "worst", "0.13", "is 1.00e0"),
+        (
+            GEMV_PAGE,
+            "atol is below the worst-case (0.25): zeros fail.",
+            "worst",
+            "0.25",
+            "1.00e0",
+        ),
+        (GEMV_PAGE, "The worst-case abs_err ≈ 0.25 sizes atol.", "worst", "0.25", "is 1.00e0"),
+        (GEMM_PAGE, "`direct` cuts often (faster, 1.9e-2).", "faster", "faster", "at 1 of 1"),
+        (
+            GEMM_PAGE,
+            "- **`--high-precision false`** cuts each sum. Faster, but less exact.",
+            "faster",
+            "Faster",
+            "slower than every other method",
+        ),
         (GEMV_PAGE, "On all 3 tested shapes it is exact.", "count", "3", "the rows have 4"),
         (GEMV_PAGE, "This holds across the three GEMV shapes.", "count", "three", "have 4"),
         (GEMM_PAGE, "Every shape has `mean_rel_L1 = 9.7e-3`.", "every", "9.7e-3", "2 of 4"),
@@ -119,7 +135,13 @@ def test_a_figure_that_rows_contradict_is_found(
         (GEMV_PAGE, "| M×K | GFLOP/s |\n|---|---|\n| 2048×2048 | 99 GFLOP/s |"),
         (GEMV_PAGE, "At 2048×2048 <!-- 99 GFLOP/s --> it is fast."),
         (GEMV_PAGE, "Small ones hit the ~80 µs launch floor."),
-        (GEMM_PAGE, "`--high-precision false` is faster (1.9e-2 accuracy)."),
+        (GEMM_PAGE, "`--high-precision true` is faster (9.7e-3 accuracy)."),
+        (GEMM_PAGE, "The direct path is faster than the f32 sibling."),
+        (GEMM_PAGE, "For large shapes, direct is faster."),
+        (GEMM_PAGE, "At 512×512×512 the direct path is faster."),
+        (GEMM_PAGE, "fused-cast or drain, whichever is faster."),
+        (GEMM_PAGE, "With `tile_m = 32` direct is faster."),
+        (GEMV_PAGE, "The worst-case (0.25) is small."),
         (GEMM_PAGE, "fused-cast and drain: 9.4–9.7e-3 precision."),
         (GEMM_PAGE, "For 2048×8192×2048 the direct path (5592 GFLOPS / 1.9e-2) is worse."),
         (ADD_PAGE, "Bandwidth climbs (57.7 → 63.0 GB/s)."),
@@ -146,7 +168,7 @@ def test_what_rows_do_not_contradict_is_left_alone(path: str, text: str) -> None
         (
             "README.md",
             "Element-wise Add has mean_rel_L1 = 1.9e-3 here.",
-            "range mean_rel_L1 kernel=EltwiseAdd_bf16 digits=2 -> 1.9e-3",
+            "worst mean_rel_L1 kernel=EltwiseAdd_bf16 digits=2 -> 1.9e-3",
         ),
     ],
 )
@@ -154,6 +176,20 @@ def test_a_figure_that_a_record_can_show_is_proposed(path: str, text: str, propo
     (one,) = found(path, text).proposals
     assert f"{one.selector} -> {one.place.text}" == proposed
     assert not one.in_code
+
+
+def test_a_cell_of_a_table_is_read_but_proposed_for_no_value() -> None:
+    table = "| Kernel | accuracy |\n|---|---|\n| Element-wise Add | mean_rel_L1 = {} |"
+    right, wrong = (found("README.md", table.format(said)) for said in ("1.9e-3", "2.9e-3"))
+    assert (right.proposals, right.contradictions) == ((), ())
+    assert wrong.proposals == ()
+    sentence = found("README.md", "Element-wise Add has mean_rel_L1 = 1.9e-3.")
+    assert len(sentence.proposals) == 1
+
+
+def test_a_single_figure_is_proposed_only_where_every_row_shows_it() -> None:
+    # 9.4e-3 is the best of four GEMM rows: a value would show another one of them.
+    assert found(GEMM_PAGE, "It has mean_rel_L1 = 9.4e-3 here.").proposals == ()
 
 
 def test_each_end_of_an_arrow_is_proposed() -> None:
@@ -227,10 +263,7 @@ def test_any_page_is_read(text: str) -> None:
 
 @pytest.fixture(scope="module")
 def upstream() -> Reading:
-    root = shared("upstream_registry")
-    paths = [root / "README.md", root / "supported_kernels.md", *(root / "details").glob("*.md")]
-    pages = {path.relative_to(root).as_posix(): path.read_bytes() for path in sorted(paths)}
-    return propose(pages, read(root, SPECS), SPECS)
+    return public.prose()
 
 
 def of(reading: Reading, place: str, figure: str) -> list[Contradiction]:
@@ -252,6 +285,9 @@ def of(reading: Reading, place: str, figure: str) -> list[Contradiction]:
         ("details/SiLU_Mul_bf16.md:61", "0.125", "every"),
         ("details/GEMM_bf16_in_bf16_out.md:310", "7", "count"),
         ("details/GEMM_bf16_in_fp32_out.md:135", "9.3e-3", "every"),
+        ("details/GEMM_bf16_in_bf16_out.md:106", "2.4e-3", "worst"),
+        ("details/GEMM_bf16_in_bf16_out.md:23", "Faster", "faster"),
+        ("supported_kernels.md:57", "faster", "faster"),
     ],
 )
 def test_upstream_prose_that_its_tables_contradict_is_found(

@@ -5,18 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime, timezone
 from functools import cache
 
 import msgspec
 import pytest
 
-from registry_tool import adoption as adopting
-from registry_tool.adoption import drift, imported
 from registry_tool.adoption.drift import Finding
 from registry_tool.adoption.mark import Marked, kernels_of, mark
 from registry_tool.adoption.model import Adoption, Table
-from registry_tool.records import canonical, catalog
+from registry_tool.records import canonical
 from registry_tool.records.layout import Layout, TableLayout
 from registry_tool.records.record import Record, Use
 from registry_tool.tables import document, layout
@@ -26,6 +23,7 @@ from registry_tool.tables.layout_template import places
 from registry_tool.tables.layout_values import FIGURES
 from registry_tool.tables.read import TableRead, read_tables
 from registry_tool.tables.readback import project_layout, shown
+from tests.adoption import public
 from tests.shared_data import shared
 from tests.tables import second_opinion
 
@@ -89,10 +87,8 @@ def layout_of(marked: Marked, page: str) -> Layout:
 
 @cache
 def _adopted() -> Adopted:
-    specs = catalog.built_in()
-    adoption = adopting.read(shared("upstream_registry"), specs)
-    made, _ = imported.make(adoption, "npu2", datetime(2026, 8, 1, tzinfo=timezone.utc))
-    records = [one.record for one in made]
+    adoption = public.adopted()
+    records = [one.record for one in public.made()]
     marked = mark(adoption, records)
     return Adopted(
         adoption,
@@ -100,7 +96,7 @@ def _adopted() -> Adopted:
         marked,
         {page: layout_of(marked, page) for page in marked.pages},
         taken_over(adoption, records, marked),
-        drift.find(adoption, specs),
+        list(public.findings()),
     )
 
 

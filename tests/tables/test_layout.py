@@ -248,14 +248,14 @@ def test_a_line_of_a_shape_says_which_of_its_other_rows_fails() -> None:
     [known] = [r for r in gemm_records() if r.shape["M"] == 512 and r.variant == "drain"]
     link = msgspec.structs.replace(known.verdict, status="unverified", kind="imported")
     good = {"status": "✅ a.md:3"}
-    notes = {"fused-cast": {**good, "caveats": "failing"}, "drain": good}
+    notes = {"fused-cast": {**good, "caveats": "failing, contradicted"}, "drain": good}
     records = [
         msgspec.structs.replace(one, verdict=link, provenance=notes[one.variant or ""])
         for one in gemm_records()
         if one.shape["M"] == 512
     ]
     [[shown]] = cells(table(column("Status", "{status}"), lines_of="shape"), records)
-    assert shown == "⚠️ unverified imported: fused-cast failing"
+    assert shown == "⚠️ unverified imported: fused-cast failing, fused-cast contradicted"
     [[shown]] = cells(table(column("Status", "{drain.status}"), lines_of="shape"), records)
     assert shown == "✅"
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from registry_tool.adoption.drift import KINDS
+from registry_tool.errors import InputError
 from tests.adoption.drift.registry import (
     ADD,
     ATTENTION,
@@ -700,6 +701,22 @@ def test_a_missing_section_is_shown_where_the_overview_names_the_page(tmp_path: 
     assert found.confidence == "medium"
     assert found.where[0] == line_of(root, INDEX, "| RMSNorm |")
     assert found.where[1].startswith(f"{NORM}:")
+
+
+@pytest.mark.parametrize("page", [GEMV, NORM, ATTENTION, GEMM])
+def test_a_page_that_is_gone_is_found_where_the_index_links_it(page: str, tmp_path: Path) -> None:
+    root = edited(tmp_path)
+    (root / page).unlink()
+    [finding] = findings(root)
+    assert (finding.kind, finding.found) == ("evidence-missing", page)
+    assert {side.where.partition(":")[0] for side in finding.sides} == {INDEX}
+
+
+def test_an_index_that_is_gone_is_refused_with_what_to_do(tmp_path: Path) -> None:
+    root = edited(tmp_path)
+    (root / INDEX).unlink()
+    with pytest.raises(InputError, match=r"no supported_kernels\.md here[^$]*next: name"):
+        findings(root)
 
 
 def test_every_kind_has_a_case() -> None:

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import time
-from functools import cache
 
 import pytest
 
-from registry_tool import adoption
 from registry_tool.adoption import drift
 from registry_tool.adoption.drift import Finding
-from registry_tool.adoption.prose import Contradiction, propose
+from registry_tool.adoption.prose import Contradiction
 from registry_tool.records import catalog
+from tests.adoption import public
 from tests.adoption.drift.registry import GEMM, GEMM_JSON, INDEX, kinds
-from tests.shared_data import shared
 
 BF16 = "GEMM_bf16_in_bf16_out"
 F32_PAGE = "details/GEMM_bf16_in_fp32_out.md"
@@ -49,10 +47,8 @@ COUNTS = {
 }
 
 
-@cache
 def found() -> tuple[Finding, ...]:
-    specs = catalog.built_in()
-    return tuple(drift.find(adoption.read(shared("upstream_registry"), specs), specs))
+    return public.findings()
 
 
 def of(kind: str) -> list[Finding]:
@@ -65,7 +61,7 @@ def test_the_counts_are_those_that_were_verified() -> None:
 
 def test_the_whole_registry_takes_about_a_second() -> None:
     specs = catalog.built_in()
-    read = adoption.read(shared("upstream_registry"), specs)
+    read = public.adopted()
     started = time.process_time()
     drift.find(read, specs)
     assert time.process_time() - started < 2.0
@@ -174,14 +170,8 @@ def test_limits_that_a_sweep_passes() -> None:
     assert "herd_y must be 1" in said["SiLU_Mul_bf16/16777216"]
 
 
-@cache
 def prose() -> tuple[Contradiction, ...]:
-    folder = shared("upstream_registry")
-    specs = catalog.built_in()
-    adopted = adoption.read(folder, specs)
-    pages = {one.name: one.data for one in adopted.sources if one.name.endswith(".md")}
-    pages["README.md"] = (folder / "README.md").read_bytes()
-    return propose(pages, adopted, specs).contradictions
+    return public.prose().contradictions
 
 
 # Each was looked at in the pages.
@@ -209,7 +199,7 @@ def test_claims_in_prose_that_rows_contradict() -> None:
     of_claims = {"rank", "ratio", "exact"}
     assert there >= CLAIMS
     assert {one for one in there if one[1] in of_claims} <= CLAIMS
-    assert len(prose()) == 37
+    assert len(prose()) == 40
 
 
 def test_values_in_the_wrong_column() -> None:
