@@ -16,7 +16,7 @@ from registry_tool.models.document import Document, short
 from registry_tool.models.families import Norm
 from registry_tool.models.keys import LARGEST, Keys
 from registry_tool.models.options import Options
-from registry_tool.models.size import CONFIG, Size, scaled, times
+from registry_tool.models.size import CONFIG, Size, divided, times
 from registry_tool.models.towers import Tower
 
 Connector = Literal["", "pool", "merger", "shuffle"]
@@ -216,7 +216,7 @@ def _patches(keys: Keys, image: tuple[int, int], side: Size, options: Options) -
         raise keys.refuse(told)
     if any(pixels % side.value for pixels in image):
         keys.notes.append(f"pixels beyond the last whole patch of {side.value} are not seen")
-    text = f"{image[0]} // {side.value} x {image[1]} // {side.value} patches"
+    text = f"({image[0]} // {side.value}) x ({image[1]} // {side.value}) patches"
     return Size(rows * columns, text, (source, *side.sources), True)
 
 
@@ -253,9 +253,7 @@ def _window(keys: Keys, side: Size, layers: int) -> tuple[Size, int] | None:
         raise keys.refuse(
             f"`{keys.named('window_size')}` = {pixels.value} is no multiple of {side.text}"
         )
-    across = Size(
-        pixels.value // side.value, f"{pixels.text} / {side.text}", (*pixels.sources,), True
-    )
+    across = divided(pixels, side)
     full = {one for one in whole if isinstance(one, int) and 0 <= one < layers}
     if len(full) == layers:
         return None
@@ -289,4 +287,4 @@ def _connector(
         True,
     )
     out = keys.size(("out_hidden_size",)) if kind.connector == "merger" else None
-    return scaled(1, times(merge, merge)), rows, out or text_hidden
+    return times(merge, merge), rows, out or text_hidden
