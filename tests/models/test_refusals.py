@@ -52,6 +52,10 @@ HYBRID = "hybrid"
         ({"linear_num_value_heads": 32}, "linear_num_value_heads", HYBRID),
         ({"ssm_cfg": {"layer": "Mamba2"}}, "ssm_cfg", HYBRID),
         ({"lru_width": 2560}, "lru_width", HYBRID),
+        ({"ssm_cfg": {}}, "ssm_cfg", HYBRID),
+        ({"rescale_every": 6}, "rescale_every", HYBRID),
+        ({"attention_hidden_size": 768}, "attention_hidden_size", HYBRID),
+        ({"cla_share_factor": 2}, "cla_share_factor", "another layer"),
         ({"hybrid_override_pattern": "M-M*"}, "hybrid_override_pattern", HYBRID),
         ({"layer_types": ["chunked_attention"]}, "layer_types", "chunked attention"),
         ({"attention_chunk_size": 8192}, "attention_chunk_size", "chunked attention"),
@@ -100,6 +104,7 @@ def test_a_config_out_of_scope_names_the_key_its_value_and_what_it_needs(
         {"attn_layer_indices": None, "hidden_size_per_layer_input": 0},
         {"attention_chunk_size": None, "mamba_ssm_dtype": "float32"},
         {"attn_type_list": [1] * 16},
+        {"cla_share_factor": 2, "use_cla": False},
         {"use_bidirectional_attention": None, "architectures": ["LlamaForCausalLM"]},
     ],
 )
