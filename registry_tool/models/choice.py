@@ -11,7 +11,6 @@ from registry_tool.models.document import Document, short
 from registry_tool.models.families import FAMILIES, TEXT_OF_WRAPPER, Family
 from registry_tool.models.options import Options
 
-
 # Keys that name the model whose config has the widths.
 _ELSEWHERE = {"vlm_model_name": "", "base_model_name_or_path": ": this is an adapter"}
 # Files that stand beside a config.json, by a key of theirs.

@@ -12,7 +12,6 @@ from typing import Any
 
 from registry_tool.errors import InputError
 
-
 _FIX = "give the model's config.json, or the folder that holds it"
 # Configs end near 100 KB, with their label tables; the weights beside them begin far above this.
 _MOST_BYTES = 16 * 2**20
