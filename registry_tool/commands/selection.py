@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from registry_tool.commands.common import parse_herd, parse_shape, parse_sizes
+from registry_tool.commands.common import parse_herd, parse_shape, parse_sizes, warn
 from registry_tool.commands.model_options import add_model_options, options_of
 from registry_tool.errors import UsageError
 
@@ -75,7 +75,7 @@ def select(registry: Registry, args: argparse.Namespace) -> Selection:
     elif spec is not None and args.shape and not args.all:
         wants = [_single(spec, parse_shape(spec, [args.shape]))]
     else:
-        wants = of_models(registry, _saved(registry, args.model), kernels)
+        wants = of_models(registry, _paged(registry, _saved(registry, args.model)), kernels)
     if args.all or getattr(args, "stale", False):
         wants += _existing(registry, target, kernels, wants)
     if args.shape and spec is not None:
@@ -113,6 +113,17 @@ def _saved(registry: Registry, name: str | None) -> list[Model]:
             fix=f"registry-tool verify --config CONFIG --model {name}",
         )
     return chosen
+
+
+def _paged(registry: Registry, models: list[Model]) -> list[Model]:
+    """The models without the needs of kernels that have no page, each of which is named."""
+    from registry_tool.planning import pages
+
+    for model in models:
+        kernels = dict.fromkeys(need.kernel for need in pages.pageless(registry, model))
+        for kernel in kernels:
+            warn(f"{model.model}: no page {kernel} in this registry; its needs are left out")
+    return [pages.paged(registry, model) for model in models]
 
 
 def _single(spec: KernelSpec, shape: dict[str, int]) -> Wanted:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from registry_tool.planning.covers import NeedKey, covering
+from registry_tool.planning.padding import suggested
 from registry_tool.planning.placement import Refusal, Verdicts
 from registry_tool.planning.search import blocking_constraints
 from registry_tool.planning.tiling import Candidate, choose
@@ -157,6 +158,9 @@ def _task(
         for variant in wanted.variants
         for text in blocking_constraints(spec, shape, variant)
     ]
+    padding = suggested(spec, shape, wanted.variants) if wanted.uses and not forced else None
+    if padding is not None:
+        obstacles.append(f"none as it stands; one fits with {padding}")
     if refusals and not obstacles:
         obstacles = [f"{len(refusals)} legal ones do not place, e.g. {refusals[-1].message}"]
     return Task(wanted, "impossible", None, (), tuple(dict.fromkeys(obstacles)), tuple(refusals))

@@ -152,13 +152,13 @@ def blocking_constraints(
     Empty if a configuration is legal; if several constraints block together, all that no choice
     satisfies are named.
     """
-    if _is_possible(spec, shape, variant):
+    if is_possible(spec, shape, variant):
         return []
     hard = [rule for rule in spec.constraints if rule.kind == "hard"]
     alone = [
         f"{rule.holds} ({rule.reason})"
         for rule in hard
-        if _is_possible(spec, shape, variant, rule.id)
+        if is_possible(spec, shape, variant, rule.id)
     ]
     if alone:
         return alone
@@ -168,7 +168,7 @@ def blocking_constraints(
     ] or [f"{rule.holds} ({rule.reason})" for rule in hard]
 
 
-def _is_possible(
+def is_possible(
     spec: KernelSpec, shape: Mapping[str, int], variant: str | None, without: str | None = None
 ) -> bool:
     """Whether some configuration keeps every hard constraint but the one named ``without``."""
