@@ -77,7 +77,8 @@ def select(registry: Registry, args: argparse.Namespace) -> Selection:
     else:
         wants = of_models(registry, _paged(registry, _saved(registry, args.model)), kernels)
     if args.all or getattr(args, "stale", False):
-        wants += _existing(registry, target, kernels, wants)
+        name = model.model if model is not None else args.model
+        wants += _existing(registry, target, kernels, wants, name)
     if args.shape and spec is not None:
         shape = parse_shape(spec, [args.shape])
         wants = [wanted for wanted in wants if wanted.shape == shape]
@@ -134,8 +135,9 @@ def _single(spec: KernelSpec, shape: dict[str, int]) -> Wanted:
 
 
 def _existing(
-    registry: Registry, target: str, kernels: list[str], wants: list[Wanted]
+    registry: Registry, target: str, kernels: list[str], wants: list[Wanted], model: str | None
 ) -> list[Wanted]:
+    """The rows that are there beside ``wants``; of ``model``, those that are credited to it."""
     from registry_tool.planning.plan import Wanted
 
     known = {(wanted.spec.kernel, tuple(wanted.shape.values())) for wanted in wants}
@@ -144,6 +146,7 @@ def _existing(
         for row, record in registry.records.items()
         if row.target == target
         and (not kernels or row.kernel in kernels)
+        and (model is None or model.casefold() in {use.model.casefold() for use in record.used_by})
         and (record.kernel, tuple(record.shape.values())) not in known
     ]
 
