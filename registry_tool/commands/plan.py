@@ -105,6 +105,9 @@ def _common(registry: Registry, args: argparse.Namespace) -> list[Model]:
         except InputError as error:
             warn(f"left out: {error}")
             continue
+        except UsageError as error:  # a choice that this model does not have, and others may
+            warn(f"left out: {word}: {error}")
+            continue
         if model.model in found:
             raise UsageError(
                 f"two of --common are called {model.model!r}", fix="give one of them another name"

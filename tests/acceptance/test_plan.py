@@ -154,3 +154,12 @@ def test_a_saved_need_of_a_kernel_without_a_page_is_said_everywhere(world: World
     assert sum("no page OtherNorm_bf16" in reason for reason in reasons) == 2
     done = world.tool("verify", "--dry-run")
     assert "no page OtherNorm_bf16 in this registry" in done.stderr
+
+
+def test_a_choice_that_one_model_does_not_have_leaves_the_others(world: World) -> None:
+    gated = config(world, "Gated")
+    plain = config(world, "Plain", model_type="arcee", hidden_act="relu2")
+    done = world.tool("plan", "--common", gated, plain, "--seq", "256", "--fuse", "gate_up")
+    assert done.returncode == 1
+    assert f"left out: {plain}: --fuse gate_up" in done.stderr
+    assert "Gate+Up proj (fused)" in done.stdout
