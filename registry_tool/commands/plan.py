@@ -69,7 +69,8 @@ def _wants(
     registry.target(target)
     kernels = [registry.spec(args.kernel).kernel] if args.kernel else []
     models = _common(registry, args)
-    return target, of_models(registry, models, kernels), models, {}
+    # What has no page is of no kernel: a plan for one kernel does not list it.
+    return target, of_models(registry, models, kernels), [] if kernels else models, {}
 
 
 _NOT_COMMON = ("config", "model", "shape", "variant", "tile", "herd", "all")
@@ -80,7 +81,10 @@ def _models(registry: Registry, args: argparse.Namespace, given: Model | None) -
         return []
     if given is not None:
         return [given]
-    return [model for model in registry.models() if args.model in (None, model.model)]
+    from registry_tool.planning.pages import paged
+
+    saved = [model for model in registry.models() if args.model in (None, model.model)]
+    return [paged(registry, model) for model in saved]
 
 
 def _common(registry: Registry, args: argparse.Namespace) -> list[Model]:
@@ -90,15 +94,19 @@ def _common(registry: Registry, args: argparse.Namespace) -> list[Model]:
     """
     from registry_tool.commands.model_options import options_of
     from registry_tool.models.load import load_model
+    from registry_tool.planning.pages import paged
 
     options = options_of(args)
-    saved = {model.model: model for model in registry.models()}
+    saved = {model.model: paged(registry, model) for model in registry.models()}
     found: dict[str, Model] = {}
     for word in args.common:
         try:
             model = saved[word] if word in saved else load_model(Path(word), None, options)
         except InputError as error:
             warn(f"left out: {error}")
+            continue
+        except UsageError as error:  # a choice that this model does not have, and others may
+            warn(f"left out: {word}: {error}")
             continue
         if model.model in found:
             raise UsageError(

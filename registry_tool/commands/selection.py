@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from registry_tool.commands.common import parse_herd, parse_shape, parse_sizes
+from registry_tool.commands.common import parse_herd, parse_shape, parse_sizes, warn
 from registry_tool.commands.model_options import add_model_options, options_of
 from registry_tool.errors import UsageError
 
@@ -75,9 +75,10 @@ def select(registry: Registry, args: argparse.Namespace) -> Selection:
     elif spec is not None and args.shape and not args.all:
         wants = [_single(spec, parse_shape(spec, [args.shape]))]
     else:
-        wants = of_models(registry, _saved(registry, args.model), kernels)
+        wants = of_models(registry, _paged(registry, _saved(registry, args.model)), kernels)
     if args.all or getattr(args, "stale", False):
-        wants += _existing(registry, target, kernels, wants)
+        name = model.model if model is not None else args.model
+        wants += _existing(registry, target, kernels, wants, name)
     if args.shape and spec is not None:
         shape = parse_shape(spec, [args.shape])
         wants = [wanted for wanted in wants if wanted.shape == shape]
@@ -115,6 +116,17 @@ def _saved(registry: Registry, name: str | None) -> list[Model]:
     return chosen
 
 
+def _paged(registry: Registry, models: list[Model]) -> list[Model]:
+    """The models without the needs of kernels that have no page, each of which is named."""
+    from registry_tool.planning import pages
+
+    for model in models:
+        kernels = dict.fromkeys(need.kernel for need in pages.pageless(registry, model))
+        for kernel in kernels:
+            warn(f"{model.model}: no page {kernel} in this registry; its needs are left out")
+    return [pages.paged(registry, model) for model in models]
+
+
 def _single(spec: KernelSpec, shape: dict[str, int]) -> Wanted:
     from registry_tool.planning.plan import Wanted
     from registry_tool.records.kernel import variant_order
@@ -123,8 +135,9 @@ def _single(spec: KernelSpec, shape: dict[str, int]) -> Wanted:
 
 
 def _existing(
-    registry: Registry, target: str, kernels: list[str], wants: list[Wanted]
+    registry: Registry, target: str, kernels: list[str], wants: list[Wanted], model: str | None
 ) -> list[Wanted]:
+    """The rows that are there beside ``wants``; of ``model``, those that are credited to it."""
     from registry_tool.planning.plan import Wanted
 
     known = {(wanted.spec.kernel, tuple(wanted.shape.values())) for wanted in wants}
@@ -133,6 +146,7 @@ def _existing(
         for row, record in registry.records.items()
         if row.target == target
         and (not kernels or row.kernel in kernels)
+        and (model is None or model.casefold() in {use.model.casefold() for use in record.used_by})
         and (record.kernel, tuple(record.shape.values())) not in known
     ]
 

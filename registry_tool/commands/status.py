@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the counts; exit 0 whether or not a need is unmet."""
     from registry_tool.baseline import debt as debts
-    from registry_tool.planning import plan
+    from registry_tool.planning import pages, plan
     from registry_tool.stale import rows as stale_rows
 
     registry = open_worktree(args)
@@ -50,9 +50,14 @@ def run(args: argparse.Namespace) -> int:
     signed = _signed(registry, target)
     models = {}
     for model in registry.models():
-        tasks = plan.make(registry, target, plan.of_models(registry, [model]), moved=moved)
+        wants = plan.of_models(registry, [pages.paged(registry, model)])
+        tasks = plan.make(registry, target, wants, moved=moved)
         met = sum(task.is_met for task in tasks)
-        models[model.model] = (met, len(tasks), [t.text for t in tasks if not t.is_met])
+        unmet = [task.text for task in tasks if not task.is_met]
+        unmet += [
+            f"{one.kernel} {pages.text(one)} (no page)" for one in pages.pageless(registry, model)
+        ]
+        models[model.model] = (met, met + len(unmet), unmet)
     if args.format == "json":
         say_json(
             {
@@ -90,7 +95,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _models(registry: Registry, target: str, form: str) -> int:
-    from registry_tool.planning import plan
+    from registry_tool.planning import pages, plan
     from registry_tool.planning.coverage import coverage
     from registry_tool.report import coverage as report
     from registry_tool.stale import rows as stale_rows
@@ -98,7 +103,9 @@ def _models(registry: Registry, target: str, form: str) -> int:
     moved = stale_rows.of(registry, target)
     models = list(registry.models())
     tasks = {
-        model.model: plan.make(registry, target, plan.of_models(registry, [model]), moved=moved)
+        model.model: plan.make(
+            registry, target, plan.of_models(registry, [pages.paged(registry, model)]), moved=moved
+        )
         for model in models
     }
     rows = {row: record for row, record in registry.records.items() if row.target == target}

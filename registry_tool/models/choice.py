@@ -11,6 +11,17 @@ from registry_tool.models.document import Document, short
 from registry_tool.models.families import FAMILIES, TEXT_OF_WRAPPER, Family
 from registry_tool.models.options import Options
 
+# Keys that name the model whose config has the widths.
+_ELSEWHERE = {"vlm_model_name": "", "base_model_name_or_path": ": this is an adapter"}
+# Files that stand beside a config.json, by a key of theirs.
+_OTHER_FILES = {
+    "weight_map": "an index of weights",
+    "tokenizer_class": "a tokenizer's config",
+    "added_tokens_decoder": "a tokenizer's config",
+    "image_processor_type": "a preprocessor's config",
+    "_from_model_config": "a generation config",
+}
+
 
 def family_of(
     document: Document, tower: towers.Tower, options: Options
@@ -51,12 +62,15 @@ def _no_model_type(document: Document, tower: towers.Tower) -> InputError:
     wanted = (names.HIDDEN, names.INTERMEDIATE, names.LAYERS, names.HEADS, names.VOCABULARY)
     lacks = [those[0] for those in wanted if not any(name in tower.keys for name in those)]
     missing = ", ".join(f"{tower.prefix}{name}" for name in ("model_type", *lacks))
-    elsewhere = document.keys.get("vlm_model_name")
     fix = None
-    if isinstance(elsewhere, str):
-        fix = f"give the config.json of {short(elsewhere)} (vlm_model_name)"
-    elif not lacks:
+    if not lacks:
         fix = "if its arithmetic is that of a known family, say so: --as llama"
+    for key, told in _ELSEWHERE.items():
+        if isinstance(named := document.keys.get(key), str):
+            fix = f"give the config.json of {short(named)} ({key}{told})"
+    for key, what in _OTHER_FILES.items():
+        if key in document.keys and lacks:
+            fix = f"{key} is a key of {what}: give the config.json beside it"
     return InputError(f"not a decoder's config: it lacks {missing}", path=document.path, fix=fix)
 
 

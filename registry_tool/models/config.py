@@ -89,7 +89,7 @@ def read_decoder(document: Document, options: Options) -> DecoderConfig:
         scores=remarks.scores(keys, family),
         biased=biased,
         stored=family.stored,
-        uncovered=remarks.soft_cap(keys),
+        uncovered=remarks.caps(keys),
         positions_limit=keys.size(names.POSITIONS),
         facts=remarks.facts(keys, document, family, name, layers, heads, vocabulary),
         notes=(

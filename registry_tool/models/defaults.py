@@ -32,6 +32,15 @@ DEFAULTS: Mapping[str, Mapping[str, int]] = {
         "num_key_value_heads": 32,
         "head_dim": 128,
     },
+    "gemma": {
+        "vocab_size": 256000,
+        "hidden_size": 3072,
+        "intermediate_size": 24576,
+        "num_hidden_layers": 28,
+        "num_attention_heads": 16,
+        "num_key_value_heads": 16,
+        "head_dim": 256,
+    },
     "gemma2": {
         "vocab_size": 256000,
         "hidden_size": 2304,

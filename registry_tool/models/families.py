@@ -65,7 +65,7 @@ class Family:
     positions: Positions = "rope"
     rotary_share: float = 1.0
     interleaved: bool = False
-    no_rope: Literal["", "listed", "full layers"] = ""
+    no_rope: Literal["", "listed", "full layers", "full beside sliding"] = ""
     qk_norm: Literal["", "head", "width"] = ""
     qk_norm_key: str | None = None
     qk_norm_kind: Norm = "RMSNorm"
@@ -331,6 +331,43 @@ FAMILIES: Mapping[str, Family] = {
     "olmo2": Family(
         "Olmo2Config", qk_norm="width", biases=(Bias("Q/K/V and O", "attention_bias", False),)
     ),
+    "olmo3": Family(
+        "Olmo3Config",
+        qk_norm="width",
+        window=Window("every", 4096, 4),
+        biases=(Bias("Q/K/V and O", "attention_bias", False),),
+    ),
+    "internlm2": Family(
+        "InternLM2Config (remote code)",
+        biases=(Bias("Q/K/V and O", "bias"),),
+        stored={"qkv": "wqkv"},
+    ),
+    "minicpm": Family("MiniCPMConfig (remote code)", tied=True),
+    "ernie4_5": Family(
+        "Ernie4_5Config",
+        head_dim="named",
+        kv_heads="named",
+        interleaved=True,
+        biases=(Bias("Q/K/V, O and MLP", "use_bias", False),),
+        tied=True,
+    ),
+    "exaone4": Family(
+        "Exaone4Config",
+        kv_heads="named",
+        window=Window("every", 4096, 4),
+        no_rope="full beside sliding",
+        qk_norm="head",
+        biases=(),
+    ),
+    "arcee": Family("ArceeConfig", gated=False, activation="relu2"),
+    "nemotron": Family(
+        "NemotronConfig",
+        norm="LayerNorm",
+        gated=False,
+        activation="relu2",
+        rotary_share=0.5,
+        notes=("LayerNorm multiplies by 1 + weight: add the 1 when the weights are loaded",),
+    ),
     "granite": Family("GraniteConfig", tied=False),
     "cohere": _COHERE,
     "cohere2": Family(
@@ -362,4 +399,17 @@ TEXT_OF_WRAPPER: Mapping[str, str] = {
     "qwen2_vl": "qwen2_vl_text",
     "qwen2_5_vl": "qwen2_5_vl_text",
     "qwen3_vl": "qwen3_vl_text",
+    "qwen2_audio": "qwen2",
+    "internvl": "qwen2",
+    "llava_onevision": "qwen2",
+    "llava": "llama",
+    "llava_next": "llama",
+    "vipllava": "llama",
+    "video_llava": "llama",
+    "idefics2": "mistral",
+    "idefics3": "llama",
+    "smolvlm": "llama",
+    "mistral3": "mistral",
+    "paligemma": "gemma",
+    "aya_vision": "cohere2",
 }

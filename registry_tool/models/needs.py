@@ -167,7 +167,8 @@ class _Plan:
             yield gemv("decode", head, config.embed, partition, options)
             yield from self._norms("decode", one)
             yield from self._rope("decode", one)
-            if not config.gated:
+            # SiLU times up is inside the fused cascade; a GELU of the gate is on its own.
+            if not (config.gated and config.activation == "silu"):
                 yield from self._activation("decode", one)
             return
         tokens = padded(Size(batch, f"batch {batch}", ("--batch",)), "M", options)

@@ -82,6 +82,11 @@ def _is_list(value: Any) -> bool:
     return isinstance(value, list) and bool(value)
 
 
+def _is_object(value: Any) -> bool:
+    """Even an empty one: Mamba's first configs say no more."""
+    return isinstance(value, dict)
+
+
 def _all_ways(value: Any) -> bool:
     return value is True or value == "all"
 
@@ -136,6 +141,9 @@ _KEYS: tuple[tuple[str, Decides, Kind], ...] = (
     ("full_attn_idxs", _is_size, HYBRID),
     ("conv_L_cache", _is_size, HYBRID),
     ("state_size", _is_size, HYBRID),
+    ("ssm_cfg", _is_object, HYBRID),
+    ("rescale_every", _is_size, HYBRID),
+    ("attention_hidden_size", _is_size, HYBRID),
     ("attention_chunk_size", _is_size, CHUNKED),
     ("dual_chunk_attention_config", _is_set, CHUNKED),
     ("index_topk", _is_size, SPARSE),
@@ -148,6 +156,10 @@ _KEYS: tuple[tuple[str, Decides, Kind], ...] = (
     ("per_layer_config", _is_set, UNEVEN),
     ("ffn_multipliers", _is_list, UNEVEN),
     ("num_query_heads", _is_list, UNEVEN),
+    ("num_attention_heads", _is_list, UNEVEN),
+    ("num_key_value_heads", _is_list, UNEVEN),
+    ("num_key_value_heads_per_layer", _is_list, UNEVEN),
+    ("intermediate_size", _is_list, UNEVEN),
     ("attn_output_gate", _is_set, GATED),
     ("num_kv_shared_layers", _is_size, SHARED),
     ("cla_share_factor", _is_several, SHARED),
@@ -160,6 +172,8 @@ _KEYS: tuple[tuple[str, Decides, Kind], ...] = (
         Kind("ChatGLM's first form, of two-dimensional positions", "its rotary halves as a page"),
     ),
 )
+# A size that counts only where its switch is not off.
+_SWITCH = {"cla_share_factor": "use_cla"}
 # Objects whose keys say nothing of the text tower's make.
 _FOREIGN = re.compile(
     r"(vision|audio|quant|generation|tokenizer|rope|task_specific|id2label|label2id|auto_map|img|"
@@ -211,6 +225,8 @@ def refusals(keys: Mapping[str, Any], prefix: str = "", depth: int = 0) -> Itera
     """Every key of ``keys``, and of the objects in it, that decides; experts first."""
     yield from _experts(keys, prefix)
     for key, decides, kind in _KEYS:
+        if keys.get(_SWITCH.get(key, "")) is False:
+            continue
         if key in keys and decides(keys[key]):
             yield Refused(prefix + key, keys[key], kind)
     # Where every layer is listed as attention, sizes of scans are a class's leftovers.

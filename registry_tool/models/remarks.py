@@ -31,12 +31,15 @@ def scores(keys: Keys, family: Family) -> tuple[str, ...]:
     return tuple(reasons)
 
 
-def soft_cap(keys: Keys) -> tuple[tuple[str, str], ...]:
-    """The cap on the logits, as a site without a page."""
-    cap = keys.number("final_logit_softcapping")
-    if not cap:
-        return ()
-    return (("LM head soft cap", f"no page caps the logits (final_logit_softcapping = {cap:g})"),)
+def caps(keys: Keys) -> tuple[tuple[str, str], ...]:
+    """Caps on Q, K and V and on the logits, as sites without a page."""
+    found = []
+    if clip := keys.number("clip_qkv"):
+        found.append(("Q/K/V clamp", f"no page clamps Q, K and V (clip_qkv = {clip:g})"))
+    if cap := keys.number("final_logit_softcapping"):
+        reason = f"no page caps the logits (final_logit_softcapping = {cap:g})"
+        found.append(("LM head soft cap", reason))
+    return tuple(found)
 
 
 def scales(keys: Keys, head_dim: Size) -> list[str]:
@@ -73,6 +76,12 @@ def flags(keys: Keys, document: Document) -> list[str]:
                 "auto_map names remote code, which was not run: the needs are those of "
                 "the keys and the model_type"
             )
+        for name in ("quantization", "compression_config", "quantization_bit"):
+            if stated := holder.get(name):
+                notes.append(
+                    f"{name} {short(stated)}: a quantised checkpoint; these are the needs of its "
+                    "weights in bf16"
+                )
     for name in ("num_nextn_predict_layers", "mtp_num_hidden_layers"):
         if keys.raw(name):
             notes.append(f"{name}: layers that predict further tokens; their needs are not derived")

@@ -17,6 +17,8 @@ def rotated(keys: Keys, family: Family, kinds: Sequence[str]) -> list[bool]:
         return [False] * len(kinds)
     if family.no_rope == "full layers":
         return [kind == "sliding" for kind in kinds]
+    if family.no_rope == "full beside sliding":
+        return [kind == "sliding" or "sliding" not in kinds for kind in kinds]
     if family.no_rope != "listed":
         return [True] * len(kinds)
     listed = keys.raw("no_rope_layers")

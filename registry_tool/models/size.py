@@ -6,6 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 CONFIG = "config.json: "
+_ROUNDED = ", up to a multiple of "
+# What binds no tighter than a product, and is put in brackets inside one.
+_LOOSE = (" + ", " / ", " // ", " of ")
 
 
 @dataclass(frozen=True)
@@ -34,20 +37,24 @@ def times(*factors: Size) -> Size:
     value = 1
     for factor in factors:
         value *= factor.value
-    text = " x ".join(f"({one.text})" if " + " in one.text else one.text for one in factors)
-    return Size(value, text, _all(factors), True)
+    return Size(value, " x ".join(map(_factor, factors)), _all(factors), True)
 
 
 def plus(*parts: Size) -> Size:
     """The sum."""
-    text = " + ".join(part.text for part in parts)
+    text = " + ".join(_factor(part) if _ROUNDED in part.text else part.text for part in parts)
     return Size(sum(part.value for part in parts), text, _all(parts), True)
 
 
 def scaled(factor: int, size: Size) -> Size:
     """``factor`` times ``size``."""
-    text = f"({size.text})" if " + " in size.text else size.text
-    return Size(factor * size.value, f"{factor} x {text}", size.sources, True)
+    return Size(factor * size.value, f"{factor} x {_factor(size)}", size.sources, True)
+
+
+def divided(size: Size, divisor: Size) -> Size:
+    """``size`` by ``divisor``, a single number that must divide it."""
+    text = f"{_factor(size)} / {_factor(divisor)}"
+    return Size(size.value // divisor.value, text, _all((size, divisor)), True)
 
 
 def rounded_up(size: Size, multiple: int, option: str) -> Size:
@@ -56,8 +63,15 @@ def rounded_up(size: Size, multiple: int, option: str) -> Size:
     if value == size.value:
         return size
     before = f"{size.text} = {size.value}" if size.compound else size.text
-    text = f"{before}, up to a multiple of {multiple}"
+    text = f"{before}{_ROUNDED}{multiple}"
     return Size(value, text, (*size.sources, option), True)
+
+
+def _factor(size: Size) -> str:
+    """The text of ``size`` inside a product, so that a reader gets the same number from it."""
+    if _ROUNDED in size.text:
+        return f"({size.text} = {size.value})"
+    return f"({size.text})" if any(sign in size.text for sign in _LOOSE) else size.text
 
 
 def _all(sizes: Iterable[Size]) -> tuple[str, ...]:

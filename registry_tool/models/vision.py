@@ -7,19 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from registry_tool.errors import UsageError
+from registry_tool.models import connector
 from registry_tool.models.config import ACTIVATIONS
 from registry_tool.models.decoder import Activation
 from registry_tool.models.document import Document, short
 from registry_tool.models.families import Norm
 from registry_tool.models.keys import LARGEST, Keys
 from registry_tool.models.options import Options
-from registry_tool.models.size import CONFIG, Size, scaled, times
+from registry_tool.models.size import CONFIG, Size, divided, times
 from registry_tool.models.towers import Tower
-
-Connector = Literal["", "pool", "merger", "shuffle"]
 
 
 @dataclass(frozen=True)
@@ -36,7 +35,7 @@ class Kind:
     width: tuple[str, ...] = ("hidden_size",)
     biased: bool = True
     one_qkv: bool = False
-    connector: Connector = ""
+    connector: connector.Kind = ""
 
 
 _SIGLIP = Kind("SiglipVisionConfig")
@@ -97,7 +96,8 @@ class Vision:
     """A vision tower at one image: widths in elements, ``patches`` and ``tokens`` in rows.
 
     ``window`` is in patches, with the layers that have it; ``pooled`` are the rows that go to the
-    decoder, ``merge`` how many patches of a square become one of them, ``out`` their width.
+    decoder, ``merge`` how many patches of a square become one of them, ``out`` their width;
+    ``mlp`` is the activation of a connector of two projections.
     """
 
     kind: Kind
@@ -114,6 +114,7 @@ class Vision:
     pooled: Size | None = None
     merge: Size | None = None
     out: Size | None = None
+    mlp: Activation | None = None
     notes: tuple[str, ...] = ()
 
 
@@ -162,7 +163,8 @@ def read_vision(
     deep = keys.raw("deepstack_visual_indexes")
     if isinstance(deep, list) and deep:
         keys.notes.append(f"{len(deep)} more connectors of the same shapes (deepstack)")
-    merge, pooled, out = _connector(document, keys, kind, patches, text_hidden)
+    merge, pooled, out = connector.widths(document, keys, kind.connector, patches, text_hidden)
+    mlp = connector.projector(document) if pooled is not None else None
     return Vision(
         kind=kind,
         hidden=hidden,
@@ -178,6 +180,7 @@ def read_vision(
         pooled=pooled,
         merge=merge,
         out=out,
+        mlp=mlp,
         notes=(
             f"vision tower: one image of {image[0]}x{image[1]} pixels, {tokens.value} rows",
             *(f"vision tower: {note}" for note in keys.notes),
@@ -216,7 +219,7 @@ def _patches(keys: Keys, image: tuple[int, int], side: Size, options: Options) -
         raise keys.refuse(told)
     if any(pixels % side.value for pixels in image):
         keys.notes.append(f"pixels beyond the last whole patch of {side.value} are not seen")
-    text = f"{image[0]} // {side.value} x {image[1]} // {side.value} patches"
+    text = f"({image[0]} // {side.value}) x ({image[1]} // {side.value}) patches"
     return Size(rows * columns, text, (source, *side.sources), True)
 
 
@@ -253,40 +256,8 @@ def _window(keys: Keys, side: Size, layers: int) -> tuple[Size, int] | None:
         raise keys.refuse(
             f"`{keys.named('window_size')}` = {pixels.value} is no multiple of {side.text}"
         )
-    across = Size(
-        pixels.value // side.value, f"{pixels.text} / {side.text}", (*pixels.sources,), True
-    )
+    across = divided(pixels, side)
     full = {one for one in whole if isinstance(one, int) and 0 <= one < layers}
     if len(full) == layers:
         return None
     return times(across, across), layers - len(full)
-
-
-def _connector(
-    document: Document, keys: Keys, kind: Kind, patches: Size, text_hidden: Size
-) -> tuple[Size | None, Size | None, Size | None]:
-    """Merged patches, rows for the decoder and their width, as far as the config says."""
-    top = Keys(document.keys, document.path)
-    merge: Size | None = None
-    if document.keys.get("mm_tokens_per_image") is not None:
-        return None, top.size(("mm_tokens_per_image",)), text_hidden
-    if kind.connector == "merger":
-        merge = keys.size(("spatial_merge_size",))
-    elif kind.connector == "shuffle":
-        merge = top.size(("scale_factor",))
-    if merge is None:
-        return None, None, None
-    square = merge.value * merge.value
-    if patches.value % square:
-        keys.notes.append(
-            f"{patches.value} patches are no multiple of {square}, which the connector joins"
-        )
-        return None, None, None
-    rows = Size(
-        patches.value // square,
-        f"({patches.text}) / {merge.text} squared",
-        (*patches.sources, *merge.sources),
-        True,
-    )
-    out = keys.size(("out_hidden_size",)) if kind.connector == "merger" else None
-    return scaled(1, times(merge, merge)), rows, out or text_hidden

@@ -92,6 +92,9 @@ def _connector(vision: Vision, options: Options) -> Iterator[Call]:
     if vision.pooled is None or vision.out is None:
         return
     rows = _rows(vision.pooled, options)
+    if vision.mlp is not None:
+        yield from _projector(vision, rows, vision.out, options)
+        return
     if vision.merge is None:
         dims = {"M": rows, "N": vision.hidden}
         yield Call("prefill", "vision connector norm", "RMSNorm_bf16", dims, None, 1)
@@ -101,6 +104,21 @@ def _connector(vision: Vision, options: Options) -> Iterator[Call]:
     if vision.kind.connector == "merger":
         yield gemm("prefill", "vision connector Up proj", rows, joined, joined, options, 1)
     yield gemm("prefill", "vision connector proj", rows, joined, vision.out, options, 1)
+
+
+def _projector(vision: Vision, rows: Size, out: Size, options: Options) -> Iterator[Call]:
+    """Two projections with an activation between them, after a merge of patches if there is one."""
+    if vision.merge is not None:
+        dims = {"M": _rows(vision.patches, options), "N": vision.hidden}
+        yield Call("prefill", "vision connector norm", "RMSNorm_bf16", dims, None, 1)
+        joined = times(vision.merge, vision.hidden)
+        site = "vision connector merge proj"
+        yield gemm("prefill", site, rows, joined, vision.hidden, options, 1)
+    yield gemm("prefill", "vision connector Up proj", rows, vision.hidden, out, options, 1)
+    if vision.mlp == "gelu_tanh":
+        size = {"N": times(rows, out)}
+        yield Call("prefill", "vision connector GELU", "GELU_bf16", size, None, 1)
+    yield gemm("prefill", "vision connector proj", rows, out, out, options, 1)
 
 
 def _uncovered(vision: Vision) -> Iterator[Uncovered]:
@@ -115,6 +133,9 @@ def _uncovered(vision: Vision) -> Iterator[Uncovered]:
         yield _part(
             "vision connector", "the config does not say what joins the tower to the decoder"
         )
+    elif vision.mlp is not None:
+        if vision.mlp != "gelu_tanh":
+            yield _part("vision connector activation", NO_ACTIVATION[vision.mlp])
     elif vision.merge is None:
         yield _part(
             "vision pooling",

@@ -7,10 +7,27 @@ from registry_tool.models.families import Family
 from registry_tool.models.keys import Keys
 
 _SLIDING = ("sliding_attention", "local")
+# What people write for "none", beside leaving the key out.
+_NO_WINDOW = (None, False, 0, -1)
+# Windows of other classes: a family that is derived here reads none of these.
+_OTHERS = (
+    "window_size",
+    "attention_window",
+    "attention_window_size",
+    "local_attention",
+    "local_window_size",
+    "sliding_window_size",
+)
 
 
 def kinds(keys: Keys, family: Family, layers: int) -> list[str]:
     """``sliding`` or ``full`` for every layer."""
+    for name in _OTHERS:
+        if keys.raw(name) not in _NO_WINDOW:
+            keys.notes.append(
+                f"{name} {short(keys.raw(name))} is no key of {family.config_class}: no window is "
+                "read from it"
+            )
     listed = keys.strings("layer_types")
     if listed is not None and len(listed) != layers:
         raise keys.refuse(
@@ -61,18 +78,21 @@ def _window_is_on(keys: Keys, family: Family) -> bool:
     off_by_default = family.window.pattern in ("qwen", "listed")
     if not keys.flag("use_sliding_window", not off_by_default):
         if keys.has("sliding_window"):
-            stated = "is false" if keys.has("use_sliding_window") else "is absent: false"
+            why = "is false" if keys.has("use_sliding_window") else "is absent: false"
             keys.notes.append(
                 f"sliding_window {short(keys.raw('sliding_window'))} is off (use_sliding_window "
-                f"{stated})"
+                f"{why})"
             )
         return False
-    if "sliding_window" in keys.present and keys.raw("sliding_window") is None:
+    stated = keys.raw("sliding_window")
+    if "sliding_window" in keys.present and stated in _NO_WINDOW:
         if any(one in _SLIDING for one in listed):
             raise keys.refuse(
                 f"`{keys.named('layer_types')}` names sliding layers, and "
-                f"`{keys.named('sliding_window')}` is null"
+                f"`{keys.named('sliding_window')}` is {short(stated)}"
             )
+        if stated is not None:
+            keys.notes.append(f"sliding_window {short(stated)} is no window")
         return False
     if listed and not any(one in _SLIDING for one in listed):
         return False

@@ -7,6 +7,7 @@ row's kernel and shape at any site.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -54,7 +55,10 @@ def coverage(
     records: Mapping[RowId, Record],
 ) -> Coverage:
     """How the rows of one target serve ``models``; ``tasks`` are the needs of each, by its name."""
-    cells = {model.model: _cells(tasks[model.model]) for model in models}
+    cells = {
+        model.model: {**_cells(tasks[model.model]), **_pageless(model, tasks[model.model])}
+        for model in models
+    }
     uncredited = [
         credit for model in models for credit in _uncredited(model, tasks[model.model], records)
     ]
@@ -73,6 +77,18 @@ def _cells(tasks: Iterable[Task]) -> dict[str, Cell]:
             needed=len(some),
         )
         for kernel, some in found.items()
+    }
+
+
+def _pageless(model: Model, tasks: Iterable[Task]) -> dict[str, Cell]:
+    """Needs that no task was made of: their kernel has no page here, so that nothing meets them."""
+    known = {task.wanted.spec.kernel for task in tasks}
+    shapes = {
+        (need.kernel, tuple(need.shape.items())) for need in model.needs if need.kernel not in known
+    }
+    return {
+        kernel: Cell(verified=0, stale=0, imported=0, needed=needed)
+        for kernel, needed in Counter(kernel for kernel, _ in sorted(shapes)).items()
     }
 
 

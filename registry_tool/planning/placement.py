@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -39,6 +39,10 @@ class Verdicts:
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
+
+    def read_ahead(self, rows: Iterable[RowId]) -> None:
+        """Fetch the verdicts of ``rows`` in one go: a process for each would take the time."""
+        self._registry.snapshot.read_many(path for row in rows for path in self._paths.get(row, ()))
 
     def of(self, row: RowId) -> list[Verdict]:
         """Every readable verdict of ``row``, the oldest first."""

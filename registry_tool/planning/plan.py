@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from registry_tool.planning.covers import NeedKey, covering
+from registry_tool.planning.padding import suggested
 from registry_tool.planning.placement import Refusal, Verdicts
 from registry_tool.planning.search import blocking_constraints
 from registry_tool.planning.tiling import Candidate, choose
@@ -101,6 +102,10 @@ def make(
     blocks = covering(registry.specs, backed)
     known = Verdicts(registry)
     imported = imported_rows(registry, target)
+    wants = list(wants)
+    known.read_ahead(
+        row for wanted in wants for row in _rows_of(target, wanted) if row not in backed
+    )
     return [
         _task(target, wanted, backed, imported, blocks, known, registry, forced or {}, moved or {})
         for wanted in wants
@@ -120,7 +125,7 @@ def _task(
 ) -> Task:
     spec, shape = wanted.spec, wanted.shape
     candidates = []
-    rows = [row_id(target, spec.kernel, spec.dims, shape, variant) for variant in wanted.variants]
+    rows = _rows_of(target, wanted)
     for row in sorted((row for row in rows if row in backed), key=moved.__contains__):
         again = (_again(backed[row], forced),)
         if row in moved:
@@ -153,9 +158,20 @@ def _task(
         for variant in wanted.variants
         for text in blocking_constraints(spec, shape, variant)
     ]
+    padding = suggested(spec, shape, wanted.variants) if wanted.uses and not forced else None
+    if padding is not None:
+        obstacles.append(f"none as it stands; one fits with {padding}")
     if refusals and not obstacles:
         obstacles = [f"{len(refusals)} legal ones do not place, e.g. {refusals[-1].message}"]
     return Task(wanted, "impossible", None, (), tuple(dict.fromkeys(obstacles)), tuple(refusals))
+
+
+def _rows_of(target: str, wanted: Wanted) -> list[RowId]:
+    """The rows that may meet ``wanted``, one for each variant in its order."""
+    spec = wanted.spec
+    return [
+        row_id(target, spec.kernel, spec.dims, wanted.shape, variant) for variant in wanted.variants
+    ]
 
 
 def _is_imported(registry: Registry, row: RowId | None) -> bool:

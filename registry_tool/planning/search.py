@@ -52,13 +52,9 @@ def search(
     spec: KernelSpec,
     shape: Mapping[str, int],
     variant: str | None,
-    relaxed: frozenset[str] = frozenset(),
 ) -> Iterator[Configuration]:
-    """Legal configurations, most tiles in flight first; guidelines and choice order break ties.
-
-    ``relaxed`` names constraints that are left out (to find out which one is in the way).
-    """
-    conditions = [rule for rule in _conditions(spec) if rule.id not in relaxed]
+    """Legal configurations, most tiles in flight first; guidelines and choice order break ties."""
+    conditions = _conditions(spec)
     for herd in _herds(spec):
         kept = _tiles(spec, shape, variant, herd, conditions)
         seen: list[dict[str, int]] = []
@@ -155,13 +151,13 @@ def blocking_constraints(
     Empty if a configuration is legal; if several constraints block together, all that no choice
     satisfies are named.
     """
-    if best(spec, shape, variant) is not None:
+    if is_possible(spec, shape, variant):
         return []
     hard = [rule for rule in spec.constraints if rule.kind == "hard"]
     alone = [
         f"{rule.holds} ({rule.reason})"
         for rule in hard
-        if next(search(spec, shape, variant, frozenset({rule.id})), None) is not None
+        if is_possible(spec, shape, variant, rule.id)
     ]
     if alone:
         return alone
@@ -169,6 +165,16 @@ def blocking_constraints(
     return [
         f"{rule.holds} ({rule.reason})" for rule in hard if not _satisfiable(spec, rule.id, known)
     ] or [f"{rule.holds} ({rule.reason})" for rule in hard]
+
+
+def is_possible(
+    spec: KernelSpec, shape: Mapping[str, int], variant: str | None, without: str | None = None
+) -> bool:
+    """Whether some configuration keeps every hard constraint but the one named ``without``."""
+    hard = [rule for rule in _conditions(spec) if rule.hard and rule.id != without]
+    return any(
+        next(_tiles(spec, shape, variant, herd, hard), None) is not None for herd in _herds(spec)
+    )
 
 
 def _satisfiable(spec: KernelSpec, rule_id: str, known: Mapping[str, expressions.Value]) -> bool:

@@ -59,17 +59,16 @@ def _nearest(
     rows: Iterable[Record],
     tiles: int,
 ) -> Candidate | None:
-    legal = [
+    alike = [
         row
         for row in rows
-        if row.kernel == spec.kernel
-        and row.variant == variant
-        and row.tiles_in_flight >= tiles
-        and fits(spec, shape, variant, row)
+        if row.kernel == spec.kernel and row.variant == variant and row.tiles_in_flight >= tiles
     ]
-    if not legal:
+    # The constraints are what costs: they are tried from the nearest row on, until one fits.
+    alike.sort(key=lambda row: (distance(shape, row.shape), list(row.shape.values())))
+    row = next((row for row in alike if fits(spec, shape, variant, row)), None)
+    if row is None:
         return None
-    row = min(legal, key=lambda row: (distance(shape, row.shape), list(row.shape.values())))
     kind = ", imported and not verified" if row.verdict.kind == "imported" else ""
     source = f"copied from {shape_text(spec, row.shape)}{kind}"
     return Candidate(variant, row.tile, row.herd, source)

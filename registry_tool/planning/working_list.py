@@ -43,10 +43,10 @@ class Line:
 
 @dataclass(frozen=True)
 class Unpaged:
-    """What a model computes that no kernel page covers."""
+    """What models compute that no kernel page covers, once for all that have it."""
 
-    model: str
     part: Uncovered
+    models: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -85,8 +85,18 @@ def working_list(
     for row, verdict in cited(registry, target).items():
         runs.setdefault(row.kernel, []).append(recorded(verdict))
     lines = tuple(_line(task, runs) for task in by_blocking(tasks))
-    unpaged = tuple(Unpaged(model.model, part) for model in models for part in model.uncovered)
-    return WorkingList(target, lines, unpaged)
+    return WorkingList(target, lines, _unpaged(models))
+
+
+def _unpaged(models: Iterable[Model]) -> tuple[Unpaged, ...]:
+    """Parts without a page, those of most models first."""
+    found: dict[tuple[str, str, str], tuple[Uncovered, list[str]]] = {}
+    for model in models:
+        for part in model.uncovered:
+            key = (part.phase, part.site, part.reason)
+            found.setdefault(key, (part, []))[1].append(model.model)
+    merged = [Unpaged(part, tuple(dict.fromkeys(names))) for part, names in found.values()]
+    return tuple(sorted(merged, key=lambda one: -len(one.models)))
 
 
 def _line(task: Task, runs: dict[str, list[Recorded]]) -> Line:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 
 from registry_tool.planning.coverage import Cell, Coverage, Credit
 from registry_tool.tables import cells
 
+Column = tuple[str, ...]
+_WIDTH = 100
+"""Columns of a line of the text form: more models go below."""
 _SHOWN = 20
 """Credits that are written out; JSON has all of them."""
 
@@ -41,11 +44,31 @@ def _matrix(target: str, found: Coverage) -> Iterator[str]:
         for kernel in _kernels(found)
     ]
     table.append(["all", *(_cell(_sum(row.values())) for row in found.cells.values())])
-    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    for line in table:
-        first, *rest = line
-        padded = [text.rjust(width) for text, width in zip(rest, widths[1:], strict=True)]
-        yield "  ".join([first.ljust(widths[0]), *padded]).rstrip()
+    first, *columns = list(zip(*table, strict=True))
+    for number, block in enumerate(_blocks(first, columns)):
+        if number:
+            yield ""
+        for line in zip(_padded(first, str.ljust), *block, strict=True):
+            yield "  ".join(line).rstrip()
+
+
+def _blocks(first: Column, columns: Sequence[Column]) -> Iterator[list[Column]]:
+    """As many columns at a time as stand beside the first one, and always one."""
+    room = _WIDTH - max(map(len, first))
+    block: list[Column] = []
+    for column in columns:
+        padded = _padded(column, str.rjust)
+        taken = sum(len(one[0]) + 2 for one in [*block, padded])
+        if block and taken > room:
+            yield block
+            block = []
+        block.append(padded)
+    yield block
+
+
+def _padded(column: Column, side: Callable[[str, int], str]) -> Column:
+    width = max(map(len, column))
+    return tuple(side(text, width) for text in column)
 
 
 def _credits(found: Coverage) -> Iterator[str]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from registry_tool.planning.outlook import Check, Outlook
 from registry_tool.planning.tiling import Candidate
-from registry_tool.planning.working_list import Line, Proposal, WorkingList
+from registry_tool.planning.working_list import Line, Proposal, Unpaged, WorkingList
 from registry_tool.tables import cells
 
 _WORDS: Mapping[str, str] = {"impossible": "no legal tile"}
@@ -17,7 +17,8 @@ def write_text(plan: WorkingList) -> str:
     """One paragraph per need, what blocks most first, and the sums."""
     lines = [text for line in plan.lines for text in _text(line)]
     lines += [
-        f"{'no page':<10} {one.part.phase} {one.part.site} ({one.model}): {one.part.reason}"
+        f"{'no page':<10} {one.part.phase} {one.part.site}: {one.part.reason}\n"
+        f"{_LEAD}for {_models(one)}"
         for one in plan.unpaged
     ]
     return "\n".join([*lines, *_sums(plan)])
@@ -65,6 +66,11 @@ def _sites(line: Line) -> str:
     return lead + "; ".join(f"{model}: {', '.join(some)}" for model, some in sites.items())
 
 
+def _models(one: Unpaged) -> str:
+    lead = f"{len(one.models)} models: " if len(one.models) > 1 else ""
+    return lead + ", ".join(one.models)
+
+
 def _how(candidate: Candidate) -> str:
     tile = ",".join(f"{knob}={size}" for knob, size in candidate.tile.items()) or "no tile"
     herd = "×".join(map(str, candidate.herd))
@@ -102,8 +108,30 @@ def _time(seconds: float) -> str:
 
 
 def document(plan: WorkingList) -> list[dict[str, object]]:
-    """The needs in the stable JSON form, in the order of the list."""
-    return [_document(line) for line in plan.lines]
+    """The needs in the stable JSON form, in the order of the list; those without a page last."""
+    return [
+        *(_document(line) for line in plan.lines),
+        *(_unpaged_document(one) for one in plan.unpaged),
+    ]
+
+
+def _unpaged_document(one: Unpaged) -> dict[str, object]:
+    """A part without a page: what has no meaning for it is null or empty."""
+    return {
+        "kernel": None,
+        "shape": {},
+        "state": "no page",
+        "row": None,
+        "used_by": [
+            {"model": model, "site": f"{one.part.phase} {one.part.site}"} for model in one.models
+        ],
+        "models": len(one.models),
+        "candidates": [],
+        "estimate_s": None,
+        "estimated_from": None,
+        "obstacles": [one.part.reason],
+        "stale": [],
+    }
 
 
 def _document(line: Line) -> dict[str, object]:
@@ -160,7 +188,8 @@ def write_markdown(plan: WorkingList) -> str:
     if plan.unpaged:
         lines += ["", "No kernel page covers:", ""]
         lines += [
-            f"- {cells.escape(f'{one.model}, {one.part.phase} {one.part.site}: {one.part.reason}')}"
+            "- "
+            + cells.escape(f"{_models(one)}: {one.part.phase} {one.part.site}: {one.part.reason}")
             for one in plan.unpaged
         ]
     sums = list(_sums(plan))[:-1]

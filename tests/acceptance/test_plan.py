@@ -72,7 +72,8 @@ def test_common_takes_saved_models_by_name(world: World) -> None:
 def test_the_markdown_list_is_one_table_with_every_need(world: World, tmp_path: Path) -> None:
     world.ok(*ROPE)
     words = ("plan", "--config", config(world, "Ti|ny"), "--model", "Tiny", "--seq", "256")
-    needs = world.json(*words, status=1)
+    tasks = world.json(*words, status=1)
+    needs = [task for task in tasks if task["state"] != "no page"]
     done = world.tool(*words, "--format", "md")
     tokens = MarkdownIt("commonmark").enable("table").parse(done.stdout)
     rows = [token for token in tokens if token.type == "tr_open"]
@@ -108,3 +109,57 @@ def test_a_credit_that_was_taken_away_is_missed_with_the_words_to_mend_it(world:
         if line is not None:
             world.ok(*shlex.split(line.partition("registry-tool ")[2]))
     assert world.json("status", "--models")["credits"] == []
+
+
+def test_what_no_page_covers_is_listed_once_for_all_models_that_have_it(world: World) -> None:
+    first, second = config(world, "First"), config(world, "Second", hidden_size=512)
+    words = ("plan", "--common", first, second, "--seq", "256")
+    tasks = world.json(*words, status=1)
+    [attention] = [
+        task for task in tasks if {use["site"] for use in task["used_by"]} == {"decode attention"}
+    ]
+    assert (attention["state"], attention["kernel"]) == ("no page", None)
+    assert [use["model"] for use in attention["used_by"]] == ["First", "Second"]
+    text, markdown = world.tool(*words).stdout, world.tool(*words, "--format", "md").stdout
+    assert text.count("decode attention: ") == markdown.count("decode attention: ") == 1
+    assert "for 2 models: First, Second" in text
+    assert "- 2 models: First, Second: decode attention: " in markdown
+
+
+def test_a_need_that_no_tile_fits_comes_with_the_padding_to_type(world: World) -> None:
+    words = ("plan", "--config", config(world, "Odd", intermediate_size=588), "--seq", "256")
+    tasks = world.json(*words, status=1)
+    down = next(
+        task
+        for task in tasks
+        if task["kernel"] == "GEMM_bf16_in_bf16_out" and task["shape"]["K"] == 588
+    )
+    assert down["state"] == "impossible"
+    option, value = down["obstacles"][-1].partition("one fits with ")[2].split()
+    padded = world.json(*words, option, value, status=1)
+    states = {task["state"] for task in padded if "prefill Down proj" in str(task["used_by"])}
+    assert states == {"missing"}
+
+
+def test_a_saved_need_of_a_kernel_without_a_page_is_said_everywhere(world: World) -> None:
+    words = ("--kernel", "RoPE_bf16", "--seq", "64")
+    world.ok("verify", "--config", config(world, "Tiny"), "--model", "Tiny", *words)
+    saved = world.registry / "models" / "Tiny.json"
+    saved.write_text(saved.read_text().replace("RMSNorm_bf16", "OtherNorm_bf16"))
+    cell = world.json("status", "--models")["models"]["Tiny"]["OtherNorm_bf16"]
+    assert (cell["verified"], cell["needed"]) == (0, 2)
+    assert "OtherNorm_bf16 M=64 N=" in world.ok("status")
+    planned = world.json("plan", status=1)
+    reasons = [task["obstacles"][0] for task in planned if task["state"] == "no page"]
+    assert sum("no page OtherNorm_bf16" in reason for reason in reasons) == 2
+    done = world.tool("verify", "--dry-run")
+    assert "no page OtherNorm_bf16 in this registry" in done.stderr
+
+
+def test_a_choice_that_one_model_does_not_have_leaves_the_others(world: World) -> None:
+    gated = config(world, "Gated")
+    plain = config(world, "Plain", model_type="arcee", hidden_act="relu2")
+    done = world.tool("plan", "--common", gated, plain, "--seq", "256", "--fuse", "gate_up")
+    assert done.returncode == 1
+    assert f"left out: {plain}: --fuse gate_up" in done.stderr
+    assert "Gate+Up proj (fused)" in done.stdout

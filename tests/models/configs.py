@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from registry_tool.models.load import load_model
+from registry_tool.models.load import load_derived, load_model
+from registry_tool.models.needs import Derived
 from registry_tool.models.options import Options
 from registry_tool.records.model import Model
 
@@ -93,6 +94,11 @@ def without(base: Mapping[str, Any], *keys: str) -> dict[str, Any]:
 def model_of(document: object, **options: Any) -> Model:
     with tempfile.TemporaryDirectory() as folder:
         return load_model(write(Path(folder), document), None, Options(**options))
+
+
+def derived_of(document: object, options: Options) -> Derived:
+    with tempfile.TemporaryDirectory() as folder:
+        return load_derived(write(Path(folder), document), None, options)
 
 
 def shape(model: Model, phase: str, site: str) -> tuple[int, ...]:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -163,3 +166,66 @@ def test_no_key_beyond_the_known_ones_changes_anything() -> None:
     extra = {"x_new_thing": 7, "is_llama_config": True, "transformers.js_config": {"dtype": "q4"}}
     assert model_of(changed(**extra)).needs == model_of(LLAMA).needs
     assert sites(model_of(changed(**extra)))[:2] == ["Q proj", "K/V proj"]
+
+
+@pytest.mark.parametrize("name", ["a pipe", "a device"])
+def test_what_is_no_regular_file_is_refused_and_not_waited_for(tmp_path: Path, name: str) -> None:
+    path = Path("/dev/zero")
+    if name == "a pipe":
+        path = tmp_path / "config.json"
+        os.mkfifo(path)
+    with pytest.raises(InputError, match="no regular file"):
+        load_model(path, "a-model")
+
+
+def test_weights_given_by_mistake_are_not_read_into_memory(tmp_path: Path) -> None:
+    path = tmp_path / "model.safetensors"
+    with path.open("wb") as file:
+        file.truncate(2**40)
+    with pytest.raises(InputError, match="1099511627776 bytes") as refusal:
+        load_model(path, "a-model")
+    assert "config.json" in str(refusal.value.fix)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("", "the file is empty"),
+        (" \n", "the file is empty"),
+        ('{"a":' * 5000, "nested too deeply"),
+        ('{"hidden_size": ' + "9" * 5000 + "}", "a number of 5000 digits"),
+        ('{"rope_theta": 1e999}', "1e999 is beyond"),
+        ('{"rope_theta": NaN}', "NaN is no JSON"),
+        ('{"a": 1, "a": 1}', 'the key "a" stands twice'),
+        ("[1]", "expected a JSON object"),
+    ],
+)
+def test_what_is_no_config_is_said_in_plain_words(tmp_path: Path, text: str, told: str) -> None:
+    path = tmp_path / "config.json"
+    path.write_text(text)
+    with pytest.raises(InputError, match=told) as refusal:
+        load_model(path, "a-model")
+    assert "give the model's config.json" in str(refusal.value)
+
+
+def test_a_mark_of_byte_order_and_carriage_returns_change_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "a-model.json"
+    path.write_bytes(b"\xef\xbb\xbf" + json.dumps(LLAMA, indent=2).replace("\n", "\r\n").encode())
+    assert load_model(path, None).needs == model_of(LLAMA).needs
+
+
+@pytest.mark.parametrize(
+    ("document", "told"),
+    [
+        ({"metadata": {"total_size": 1}, "weight_map": {}}, "an index of weights"),
+        ({"tokenizer_class": "LlamaTokenizer"}, "a tokenizer's config"),
+        ({"_from_model_config": True, "eos_token_id": 2}, "a generation config"),
+        ({"peft_type": "LORA", "base_model_name_or_path": "org/base"}, '"org/base"'),
+    ],
+)
+def test_a_file_that_stands_beside_the_config_is_told_by_its_keys(
+    document: dict[str, Any], told: str
+) -> None:
+    with pytest.raises(InputError, match="not a decoder's config") as refusal:
+        model_of(document)
+    assert told in str(refusal.value.fix)

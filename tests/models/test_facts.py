@@ -233,3 +233,40 @@ def test_towers_that_are_not_derived_are_named() -> None:
     model = model_of(document)
     assert said(model, "audio_config: the needs of this tower are not derived")
     assert said(model, 'img_processor names a model ("clip")')
+
+
+@pytest.mark.parametrize("none", [0, -1, False])
+@pytest.mark.parametrize("family", ["llama", "mistral", "gemma2"])
+def test_what_people_write_for_no_window_is_none(family: str, none: object) -> None:
+    model = model_of(changed(model_type=family, sliding_window=none))
+    assert "attention" in sites(model)
+    assert said(model, "is no window")
+
+
+def test_sliding_layers_with_a_window_of_nothing_are_refused() -> None:
+    kinds = ["sliding_attention", "full_attention"] * 8
+    with pytest.raises(InputError, match="`layer_types` names sliding layers"):
+        model_of(changed(layer_types=kinds, sliding_window=0))
+
+
+@pytest.mark.parametrize("key", ["window_size", "attention_window_size", "local_attention"])
+def test_a_window_that_the_class_does_not_read_is_said(key: str) -> None:
+    model = model_of(changed(**{key: 256}))
+    assert model.needs == model_of(LLAMA).needs
+    assert said(model, f"{key} 256 is no key of LlamaConfig")
+    assert not said(model_of(changed(**{key: None})), key)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"quantization": {"group_size": 64, "bits": 4}},
+        {"quantization_bit": 4},
+        {"compression_config": {"format": "int-quantized"}},
+    ],
+)
+def test_other_ways_to_say_quantised_are_flagged(fields: dict[str, Any]) -> None:
+    (key,) = fields
+    assert said(model_of(changed(**fields)), f"{key} ")
+    assert said(model_of({"model_type": "x", "text_config": changed(**fields)}), f"{key} ")
+    assert not said(model_of(changed(**{key: 0})), f"{key} ")

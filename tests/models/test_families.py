@@ -318,3 +318,107 @@ def test_gemma4_has_two_shapes_of_heads() -> None:
     for key in ("global_head_dim", "hidden_size_per_layer_input"):
         with pytest.raises(InputError, match=f"lacks {key}"):
             model_of(without(GEMMA4, key))
+
+
+OLMO3 = {
+    "model_type": "olmo3",
+    "hidden_act": "silu",
+    "hidden_size": 4096,
+    "intermediate_size": 11008,
+    "layer_types": (["sliding_attention"] * 3 + ["full_attention"]) * 8,
+    "num_attention_heads": 32,
+    "num_hidden_layers": 32,
+    "num_key_value_heads": 32,
+    "sliding_window": 4096,
+    "vocab_size": 100278,
+}
+
+
+def test_olmo3_has_windows_beside_the_norms_of_olmo2() -> None:
+    assert "attention" in sites(model_of(OLMO3, seqs=(4096,)))
+    model = model_of(OLMO3, seqs=(8192,))
+    assert "attention in 24 of 32 layers" in uncovered(model)
+    assert shape(model, "prefill", "Q norm (whole width)") == (8192, 4096)
+    absent = model_of(without(OLMO3, "layer_types"), seqs=(8192,))
+    assert uncovered(absent) == uncovered(model)
+
+
+def test_exaone4_does_not_rotate_full_layers_beside_sliding_ones() -> None:
+    exaone = changed(model_type="exaone4", sliding_window=None)
+    alike = model_of(exaone)
+    (need,) = [one for one in alike.needs if one.phase == "prefill" and one.site == "RoPE Q"]
+    assert not isinstance(need.layers, int)
+    kinds = (["sliding_attention"] * 3 + ["full_attention"]) * 4
+    mixed = model_of({**exaone, "sliding_window": 4096, "layer_types": kinds})
+    (need,) = [one for one in mixed.needs if one.phase == "prefill" and one.site == "RoPE Q"]
+    assert need.layers == 12
+    assert shape(mixed, "prefill", "Q/K norm (per head)") == (2048, 64)
+
+
+@pytest.mark.parametrize("family", ["arcee", "nemotron"])
+def test_the_square_of_relu_is_a_plain_mlp_without_a_page(family: str) -> None:
+    model = model_of(changed(model_type=family, hidden_act="relu2"))
+    assert shape(model, "prefill", "Up proj") == (2048, 2048, 8192)
+    assert "Gate/Up proj" not in sites(model)
+    assert "square of ReLU" in uncovered(model)["MLP activation"]
+
+
+def test_nemotron_rotates_half_of_a_head_and_ernie_turns_pairs() -> None:
+    model = model_of(changed(model_type="nemotron", hidden_act="relu2"))
+    assert shape(model, "prefill", "RoPE Q (32 of 64)") == (32 * 2048, 32)
+    assert "interleaved" in uncovered(model_of(changed(model_type="ernie4_5")))["RoPE"]
+
+
+def test_internlm2_holds_q_k_and_v_as_one_weight() -> None:
+    model = model_of(changed(model_type="internlm2", bias=False), fuse=frozenset({"stored"}))
+    assert shape(model, "prefill", "QKV proj (fused)") == (2048, 2048, 3072)
+    assert "Q/K/V and O bias" not in uncovered(model)
+    assert "Q/K/V and O bias" in uncovered(model_of(changed(model_type="internlm2")))
+
+
+def test_minicpm_s_factors_belong_into_the_weights() -> None:
+    model = model_of(changed(model_type="minicpm", scale_emb=12, scale_depth=1.4))
+    assert said(model, "scale_emb, scale_depth: factors")
+    assert model.needs == model_of(LLAMA).needs
+
+
+def test_a_gate_with_gelu_needs_the_page_in_decode_too() -> None:
+    model = model_of(GEMMA3)
+    assert shape(model, "decode", "GELU of the gate") == (6912,)
+    assert "gate times up" in uncovered(model, "decode")
+
+
+def test_clipped_q_k_and_v_have_no_page() -> None:
+    model = model_of(changed(model_type="olmo", clip_qkv=8.0))
+    assert "clip_qkv = 8" in uncovered(model)["Q/K/V clamp"]
+    assert "Q/K/V clamp" in uncovered(model, "decode")
+    assert "Q/K/V clamp" not in uncovered(model_of(changed(model_type="olmo", clip_qkv=None)))
+
+
+@pytest.mark.parametrize(
+    ("wrapper", "family"), [("llava", "llama"), ("paligemma", "gemma"), ("mistral3", "mistral")]
+)
+def test_a_text_tower_without_a_model_type_is_of_its_wrapper_s_class(
+    wrapper: str, family: str
+) -> None:
+    tower = changed(model_type=family)
+    nested = {"model_type": wrapper, "text_config": without(tower, "model_type")}
+    assert model_of(nested).needs == model_of(tower).needs
+
+
+def test_paligemma_is_complete_with_the_defaults_of_its_class() -> None:
+    tower = {
+        "hidden_size": 2048,
+        "intermediate_size": 16384,
+        "model_type": "gemma",
+        "num_attention_heads": 8,
+        "num_hidden_layers": 18,
+        "num_key_value_heads": 1,
+        "vocab_size": 257216,
+    }
+    document = {"model_type": "paligemma", "text_config": tower}
+    with pytest.raises(InputError, match=r"lacks text_config\.head_dim") as refusal:
+        model_of(document)
+    assert "--defaults gemma" in str(refusal.value)
+    model = model_of(document, defaults="gemma")
+    assert shape(model, "prefill", "K/V proj") == (2048, 2048, 256)

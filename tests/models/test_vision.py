@@ -186,3 +186,46 @@ def test_a_tower_that_contradicts_itself_is_refused(vision: object) -> None:
 def test_an_image_smaller_than_a_patch_is_wrong_use() -> None:
     with pytest.raises(UsageError, match="--image"):
         model_of(with_vision(SIGLIP), image=(8, 8))
+
+
+PIXTRAL = {
+    "head_dim": 64,
+    "hidden_act": "silu",
+    "hidden_size": 1024,
+    "image_size": 1540,
+    "intermediate_size": 4096,
+    "model_type": "pixtral",
+    "num_attention_heads": 16,
+    "num_channels": 3,
+    "num_hidden_layers": 24,
+    "patch_size": 14,
+}
+
+
+def test_the_connector_of_ministral_3_merges_patches_and_projects_twice() -> None:
+    document = {
+        "model_type": "mistral3",
+        "projector_hidden_act": "gelu",
+        "spatial_merge_size": 2,
+        "text_config": dict(LLAMA),
+        "vision_config": PIXTRAL,
+    }
+    model = model_of(document)
+    rows = (1540 // 14) ** 2 // 4
+    assert shape(model, "prefill", "vision connector merge proj") == (rows, 4096, 1024)
+    assert shape(model, "prefill", "vision connector Up proj") == (rows, 1024, 2048)
+    assert shape(model, "prefill", "vision connector proj") == (rows, 2048, 2048)
+    assert shape(model, "prefill", "vision connector norm") == (4 * rows, 1024)
+    assert "by erf" in uncovered(model)["vision connector activation"]
+    assert "vision connector" not in uncovered(model)
+
+
+def test_the_connector_of_llava_projects_the_patches_twice() -> None:
+    clip = {**PIXTRAL, "model_type": "clip_vision_model", "image_size": 336}
+    document = {"model_type": "llava", "text_config": dict(LLAMA), "vision_config": clip}
+    model = model_of({**document, "projector_hidden_act": "gelu_pytorch_tanh"})
+    assert shape(model, "prefill", "vision connector Up proj") == (576, 1024, 2048)
+    assert shape(model, "prefill", "vision connector GELU") == (576 * 2048,)
+    assert shape(model, "prefill", "vision connector proj") == (576, 2048, 2048)
+    several = model_of({**document, "vision_feature_layer": [-2, -5]})
+    assert "vision connector" in uncovered(several)

@@ -8,9 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from registry_tool.planning.padding import suggested
 from registry_tool.planning.search import (
     best,
     blocking_constraints,
+    is_possible,
     legal_herds,
     search,
     under_target_note,
@@ -94,3 +96,39 @@ def test_a_known_bad_tiling_is_never_found(kernel: str) -> None:
             for found in itertools.islice(search(spec, shape, variant), 200):
                 broken = violations(spec, shape, variant, found.tile, found.herd)
                 assert "known-bad" not in {violation.id for violation in broken}
+
+
+@settings(max_examples=12, deadline=None)
+@given(
+    k=st.sampled_from([588, 720, 1000, 4304]),
+    m=st.sampled_from([64, 100, 256, 4096]),
+    variant=st.sampled_from(["drain", "fused-cast", "direct"]),
+)
+def test_a_shape_is_possible_if_and_only_if_the_search_finds_something(
+    m: int, k: int, variant: str
+) -> None:
+    shape = {"M": m, "K": k, "N": 1024}
+    possible = best(GEMM, shape, variant) is not None
+    assert is_possible(GEMM, shape, variant) == possible
+    assert bool(blocking_constraints(GEMM, shape, variant)) != possible
+
+
+@pytest.mark.parametrize("kernel", ["GEMM_bf16_in_bf16_out", "GEMV_bf16"])
+@pytest.mark.parametrize("k", [588, 4304, 100])
+def test_the_padding_that_is_suggested_makes_the_shape_legal(kernel: str, k: int) -> None:
+    spec = built_in()[kernel]
+    shape = {"M": 1024, "K": k, **({"N": 1152} if "N" in spec.dims else {})}
+    variants: list[str | None] = [*spec.variants] or [None]
+    if any(is_possible(spec, shape, variant) for variant in variants):
+        return
+    words = suggested(spec, shape, variants)
+    assert words is not None
+    dim, multiple = words.removeprefix("--pad ").split("=")
+    shape[dim] = -(-shape[dim] // int(multiple)) * int(multiple)
+    assert any(is_possible(spec, shape, variant) for variant in variants)
+
+
+def test_no_padding_is_suggested_where_none_helps() -> None:
+    gemv = built_in()["GEMV_bf16"]
+    assert suggested(gemv, {"M": 3584, "K": 18944}, [None]) is None
+    assert suggested(ROPE, {"rows": 3, "head_dim": 6}, [None]) is None
