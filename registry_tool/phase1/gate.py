@@ -154,6 +154,12 @@ def assess(registry: Registry, model: Model, target: str, today: str) -> Gate:
 
 def _check_shapes(registry: Registry, model: Model) -> None:
     for need in model.needs:
+        if need.kernel not in registry.specs:
+            raise RegistryError(
+                f"the need of {need.phase} {need.site} is of {need.kernel}, which has no page here",
+                path=f"models/{model.model}.json",
+                fix=f"write kernels/{need.kernel}.yaml, or save the model anew",
+            )
         problem = kernel.check_shape(registry.spec(need.kernel), need.shape)
         if problem is not None:
             raise RegistryError(

@@ -344,6 +344,17 @@ def test_a_need_that_does_not_fit_its_kernel_is_named(world: World) -> None:
     assert "models/Tiny.json" in done.stderr
 
 
+def test_a_need_of_a_kernel_without_a_page_is_named(world: World) -> None:
+    def bend(model: Model) -> Model:
+        return replace(model, needs=[replace(model.needs[0], kernel="Conv_bf16")])
+
+    change_model(world, bend)
+    done = world.tool("model", "Tiny")
+    assert done.returncode == 2
+    assert "models/Tiny.json" in done.stderr
+    assert "kernels/Conv_bf16.yaml" in done.stderr
+
+
 # The device
 
 
