@@ -60,13 +60,15 @@ def _commit(repository: Repository, words: Sequence[str], quiet: bool) -> int:
     import gc
 
     from registry_tool.gates import judge, places
+    from registry_tool.store import git
 
     # What a check makes it keeps until it ends: looking for garbage takes a tenth of its time.
     gc.disable()
     staged = places.in_index(repository)
     for gone in staged.removed:
         warn(f"this commit removes the registry in {gone.prefix or './'} as a whole")
-    return _told([judge.index(registry) for registry in staged.registries], quiet)
+    sides = git.merging(repository)
+    return _told([judge.index(registry, sides) for registry in staged.registries], quiet)
 
 
 def _merge(repository: Repository, words: Sequence[str], quiet: bool) -> int:
@@ -77,15 +79,17 @@ def _merge(repository: Repository, words: Sequence[str], quiet: bool) -> int:
     itself, so it ends here and one more commit finishes it.
     """
     from registry_tool.gates import judge, places
+    from registry_tool.store import git
 
     registries = places.in_index(repository).registries
-    found = [judge.index(registry) for registry in registries]
+    sides = git.merging(repository)
+    found = [judge.index(registry, sides) for registry in registries]
     errors = [f for _, report in found for f in report.findings if f.severity == "error"]
     if not errors or any(finding.rule != _OLD_TABLE for finding in errors):
         return _told(found, quiet)
     for registry in registries:
         _render(registry)
-    again = [judge.index(registry) for registry in registries]
+    again = [judge.index(registry, sides) for registry in registries]
     if any(report.blocking for _, report in again):
         return _told(again, quiet)
     warn(
@@ -110,11 +114,17 @@ def _advise(repository: Repository, words: Sequence[str], quiet: bool) -> int:
     from registry_tool.gates import judge, places
 
     found = [judge.index(registry) for registry in places.in_index(repository).registries]
-    if _told(found, quiet=True):
-        warn(
-            "the registry is not in order after this; a push will be refused\n"
-            "  next: registry-tool render && git commit -m 'Render'"
-        )
+    if not _told(found, quiet=True):
+        return EXIT_OK
+    # `merge --squash` made no commit yet.
+    is_squash = words[:1] == ["1"]
+    refused, finish = ("commit", "git commit") if is_squash else ("push", "git commit -m Render")
+    errors = [one for _, report in found for one in report.findings if one.severity == "error"]
+    if all(one.rule == _OLD_TABLE for one in errors):
+        step = f"registry-tool render && {finish}"
+    else:
+        step = f"mend what is said above, registry-tool render && {finish}"
+    warn(f"the registry is not in order after this; a {refused} will be refused\n  next: {step}")
     return EXIT_OK
 
 

@@ -6,6 +6,7 @@ commit with --no-verify made. Commits that were judged before are remembered by 
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
@@ -90,13 +91,15 @@ def refused(
             done += 1
             on_commit(done, every)
             is_tip = commit.oid in tips
-            # Which waivers hold depends on the day: the tip is judged every time.
+            # Which waivers hold depends on the day: the tip is judged every time, by today's.
             if commit.oid in seen or (commit.oid in fine and not is_tip):
                 continue
             seen.add(commit.oid)
             parent = commit.parents[0] if commit.parents else None
             registries = places.among(one.candidates, commit.oid, parent)
-            found = [judge.commit(registry, commit) for registry in registries]
+            # What has long been mended was in order on its day; the tip must be today.
+            day = None if is_tip else time.strftime("%Y-%m-%d", time.gmtime(commit.made))
+            found = [judge.commit(registry, commit, day) for registry in registries]
             if not is_tip:
                 found = list(map(_without_pages, found))
             if any(judged.report.blocking for judged in found):
