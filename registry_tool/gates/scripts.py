@@ -103,7 +103,9 @@ def of_lefthook(names: Iterable[str]) -> Iterator[str]:
         words = "trailers --message-file" if name == "prepare-commit-msg" else f"hook {name}"
         yield f"{name}:"
         yield "  commands:"
-        yield f"    registry-check: {{run: registry-tool {words} {{0}}, use_stdin: true}}"
+        yield "    registry-check:"
+        yield f"      run: registry-tool {words} {{0}}"
+        yield "      use_stdin: true"
 
 
 def write(folder: Path) -> None:

@@ -9,11 +9,27 @@ from pathlib import Path
 
 import pytest
 
-from tests.acceptance.gated import EMPTY_COMMIT, A, B, C, D, forge, install, ok, put, refused, tool
+from tests.acceptance.gated import (
+    EMPTY_COMMIT,
+    A,
+    B,
+    C,
+    D,
+    forge,
+    install,
+    ok,
+    on_path,
+    put,
+    refused,
+    tool,
+)  # fmt: skip
 from tests.acceptance.gated import gated as gated
 from tests.acceptance.gated import gated_template as gated_template
+from tests.baseline.samples import with_waiver
 from tests.examples import example
+from tests.examples.build import OTHER
 from tests.examples.example import Example
+from tests.rules.test_tiles import small_herd
 
 COMMIT = ("commit", "-m", "Improve")
 
@@ -96,6 +112,36 @@ def test_removing_the_whole_registry_is_no_forgery(gated: Example) -> None:
     done = gated.try_git(*COMMIT)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "removes the registry" in done.stderr
+
+
+def test_a_policy_that_is_only_promised_makes_no_registry_yet(tmp_path: Path) -> None:
+    made = on_path(Example(tmp_path, tmp_path))
+    made.git("init", "-q", "-b", "main")
+    ok(made, "init", "--hooks", "--hook-kind", "plain")
+    made.git("reset", "-q")
+    made.write({"notes.txt": "x\n"})
+    made.git("add", "notes.txt")
+    made.git("add", "-N", ".")
+    accepted(made)
+    assert made.git("ls-tree", "-r", "--name-only", "HEAD") == "notes.txt\n"
+    made.git("add", ".")
+    accepted(made)
+
+
+def test_a_row_that_is_taken_out_and_promised_again_is_taken_out(gated: Example) -> None:
+    path = gated.path(A.id.record_path)
+    data = path.read_bytes()
+    gated.git("rm", "-q", A.id.record_path)
+    gated.render()
+    gated.git("add", "-A")
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(data)
+    gated.git("add", "-N", A.id.record_path)
+    accepted(gated)
+    gated.git("reset", "-q", "--hard")
+    gated.git("rm", "-q", "--cached", B.artifact)
+    gated.git("add", "-N", B.artifact)
+    refused(gated, *COMMIT, rule="KR106")
 
 
 def move(made: Example, folder: str) -> Example:
@@ -476,6 +522,13 @@ def test_a_revert_is_refused_by_the_push(gated: Example, remote: Path) -> None:
     refused(gated, "push", "-q", "origin", "main", rule="KR101")
 
 
+def test_a_squash_says_that_the_commit_would_be_refused(apart: Example) -> None:
+    done = apart.try_git("merge", "--squash", "tighter")
+    assert "a commit will be refused" in done.stdout + done.stderr
+    assert "mend what is said above" in done.stdout + done.stderr
+    refused(apart, "commit", "-m", "Squash", rule="KR104")
+
+
 def test_a_patch_is_refused_before_it_is_applied(apart: Example, tmp_path: Path) -> None:
     patch = tmp_path / "row.patch"
     patch.write_text(apart.git("format-patch", "-1", "--binary", "--stdout", "rows"))
@@ -541,6 +594,22 @@ def test_a_forced_push_judges_what_the_other_side_lacks(gated: Example, remote: 
     refused(gated, "push", "-q", "--force", "origin", "main")
 
 
+def test_a_waiver_that_lapsed_after_its_commit_is_no_hindrance_unless_it_is_the_last(
+    gated: Example, remote: Path
+) -> None:
+    gated.add(with_waiver(small_herd([4, 4], OTHER), "2026-02-01", "KR202"))
+    gated.render()
+    gated.git("add", "-A")
+    then = {**gated.environment, "GIT_COMMITTER_DATE": "2026-01-15T12:00:00Z"}
+    past = Example(gated.repo, gated.root, then)
+    past.git("commit", "-q", "--no-verify", "-m", "Waive it for a while")
+    refused(gated, "push", "-q", "origin", "main", rule="KR202")
+    ok(gated, "note", B.id.record_path, "herd 4x4: leaves columns free")
+    gated.git("commit", "-q", "--no-verify", "-m", "Say why")
+    ok(gated, "check", "--staged")
+    accepted(gated, "push", "-q", "origin", "main")
+
+
 def test_what_the_other_side_has_that_is_not_here_is_no_hindrance(
     gated: Example, remote: Path, tmp_path: Path
 ) -> None:
@@ -582,6 +651,7 @@ def test_evidence_of_the_other_side_is_not_edited_by_a_merge(gated: Example, rem
     log = gated.path(C.artifact.replace(".json", ".err"))
     log.write_bytes(b"edited\n")
     gated.git("add", "-A")
+    refused(gated, "commit", "-m", "Merge", rule="KR106")
     gated.git("commit", "-q", "--no-verify", "-m", "Merge")
     refused(gated, "push", "-q", "origin", "main", rule="KR106")
 

@@ -105,6 +105,66 @@ def test_uninstalling_leaves_what_others_put_there(fresh: Example) -> None:
     assert not (fresh.repo / ".pre-commit-config.yaml").exists()
 
 
+@pytest.mark.parametrize(
+    "lines", [("# Installed by registry-tool init --hooks.",), ("# By hand", "")]
+)
+def test_hooks_of_the_first_versions_are_replaced(fresh: Example, lines: tuple[str, ...]) -> None:
+    old = hooks(fresh) / "pre-commit"
+    command = 'exec registry-tool check --staged --registry "$(git config --get x || echo .)"'
+    old.write_text("\n".join(["#!/bin/sh", *lines, command, ""]))
+    ok(fresh, *PLAIN)
+    assert old.read_text() == scripts.script("pre-commit", str(BIN / "registry-tool"))
+    # With anything else in it, it is somebody's own.
+    theirs = f"#!/bin/sh\nnpm test || exit 1\n{command}\n"
+    old.write_text(theirs)
+    ok(fresh, *PLAIN)
+    assert old.read_text() == theirs
+
+
+def test_the_entry_of_the_first_versions_is_replaced(fresh: Example) -> None:
+    ok(fresh, "init", "--hooks")
+    config = fresh.repo / ".pre-commit-config.yaml"
+    now = config.read_text()
+    (entry,) = (line for line in now.splitlines() if "entry:" in line)
+    for old in ("registry-tool check --staged", "registry-tool check --staged --registry 'a b'"):
+        config.write_text(now.replace(entry, f"{entry.partition('entry')[0]}entry: {old}"))
+        ok(fresh, "init", "--hooks")
+        assert config.read_text() == now
+
+
+def test_going_over_to_pre_commit_leaves_no_hook_that_runs_twice(fresh: Example) -> None:
+    ok(fresh, *PLAIN)
+    ok(fresh, "init", "--hooks", "--hook-kind", "pre-commit")
+    assert [path.name for path in hooks(fresh).iterdir() if path.suffix == ".legacy"] == []
+    assert "pre_commit" in (hooks(fresh) / "pre-commit").read_text()
+
+
+def test_lefthook_is_told_what_to_run(fresh: Example) -> None:
+    mine = hooks(fresh) / "pre-push"
+    mine.write_text('#!/bin/sh\ncall_lefthook() { lefthook "$@"; }\ncall_lefthook run "pre-push"\n')
+    said = ok(fresh, *PLAIN)
+    block = said.partition("add to lefthook.yml:\n")[2].partition("installed")[0]
+    assert YAML(typ="safe").load(block) == {
+        "pre-push": {
+            "commands": {
+                "registry-check": {
+                    "run": "registry-tool hook pre-push {0}",
+                    "use_stdin": True,
+                }
+            }
+        }
+    }
+    assert "lefthook" in mine.read_text()
+
+
+def test_a_folder_of_hooks_that_cannot_be_written_is_named(fresh: Example) -> None:
+    fresh.git("config", "core.hooksPath", "/dev/null")
+    done = tool(fresh, *PLAIN)
+    assert done.returncode == 2
+    assert "/dev/null: hooks cannot be written there" in done.stderr
+    assert "core.hooksPath" in done.stderr
+
+
 def test_uninstall_without_hooks_is_wrong_use(fresh: Example) -> None:
     assert tool(fresh, "init", "--uninstall").returncode == 2
 
