@@ -60,7 +60,7 @@ def _commit(repository: Repository, words: Sequence[str], quiet: bool) -> int:
         return _merge(repository, words, quiet)
     import gc
 
-    from registry_tool.gates import judge, places
+    from registry_tool.gates import places
     from registry_tool.store import git
 
     # What a check makes it keeps until it ends: looking for garbage takes a tenth of its time.
@@ -69,7 +69,28 @@ def _commit(repository: Repository, words: Sequence[str], quiet: bool) -> int:
     for gone in staged.removed:
         warn(f"this commit removes the registry in {gone.prefix or './'} as a whole")
     sides = git.merging(repository)
-    return _told([judge.index(registry, sides) for registry in staged.registries], quiet)
+    found = [_judged(registry, sides) for registry in staged.registries]
+    return _told([judged for judged in found if judged is not None], quiet)
+
+
+def _judged(registry: Repository, sides: Sequence[str]) -> Judged | None:
+    """What is found in the index; None, with a word of it, if nobody can tell and nothing changed.
+
+    A partial clone without its remote lacks contents: that must not hinder work on other things.
+    """
+    from registry_tool.errors import GitError
+    from registry_tool.gates import judge
+
+    try:
+        return judge.index(registry, sides)
+    except GitError as error:
+        if sides or judge.is_changed(registry):
+            raise
+        warn(
+            f"the registry in {registry.prefix or './'} was not judged: {error.message}\n"
+            "  this commit changes nothing in it"
+        )
+        return None
 
 
 def _merge(repository: Repository, words: Sequence[str], quiet: bool) -> int:
@@ -87,8 +108,10 @@ def _merge(repository: Repository, words: Sequence[str], quiet: bool) -> int:
     found = [judge.index(registry, sides) for registry in registries]
     if not _are_old_tables(found):
         return _told(found, quiet)
+    from registry_tool.gates.rendering import render_index
+
     for registry in registries:
-        _render(registry)
+        render_index(registry)
     again = [judge.index(registry, sides) for registry in registries]
     if any(report.blocking for _, report in again):
         return _told(again, quiet)
@@ -97,14 +120,6 @@ def _merge(repository: Repository, words: Sequence[str], quiet: bool) -> int:
         "  next: git commit --no-edit"
     )
     return EXIT_FINDINGS
-
-
-def _render(registry: Repository) -> None:
-    from registry_tool.commands import render
-
-    root = str(registry.top / registry.prefix)
-    words = {"check": False, "force": False, "no_stage": False, "quiet": True, "registry": root}
-    render.run(argparse.Namespace(**words))
 
 
 def _advise(repository: Repository, words: Sequence[str], quiet: bool) -> int:

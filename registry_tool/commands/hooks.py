@@ -102,7 +102,7 @@ def _can_pre_commit(repository: Repository) -> bool:
 
 def _with_pre_commit(repository: Repository, tool: str | None) -> None:
     path = repository.top / CONFIG
-    before = path.read_text("utf-8") if path.is_file() else ""
+    before = _kept(repository.at(""), path)
     after = precommit.with_hook(before, path)
     # Ours would run a second time, as a legacy of pre-commit.
     for name in scripts.GUARDS:
@@ -194,6 +194,14 @@ def _own(folder: Path) -> Iterator[Path]:
                 yield path
 
 
+def _kept(repository: Repository, path: Path) -> str:
+    """What the file at ``path`` holds, which a sparse checkout may not have on disk."""
+    try:
+        return path.read_text("utf-8")
+    except FileNotFoundError:
+        return (git.staged_content(repository, path.name) or b"").decode("utf-8")
+
+
 def _text(path: Path) -> str | None:
     try:
         return path.read_text("utf-8", "replace")
@@ -207,7 +215,7 @@ def _merge_drivers(repository: Repository, root: Path, tool: str | None) -> None
         git.configure(repository, f"merge.{name}.name", title)
         git.configure(repository, f"merge.{name}.driver", drivers.command(kind, tool))
     path = root / ".gitattributes"
-    before = _text(path) or ""
+    before = _kept(repository, path)
     # Evidence and rows keep their bytes in every clone, whatever its settings for line ends are.
     after = with_lines(before, ATTRIBUTES)
     if after != before:

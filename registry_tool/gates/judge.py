@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from registry_tool.rules.engine import check
 from registry_tool.rules.model import Report
-from registry_tool.store import snapshot
+from registry_tool.store import git, snapshot
 from registry_tool.store.git import Repository, Revision
 
 _ABOUT_EVIDENCE = "KR106"
@@ -30,6 +30,11 @@ def index(registry: Repository, merging: Iterable[str] = ()) -> Judged:
     report = check(snapshot.index_of(registry, root))
     sides = (snapshot.index_of(replace(registry, head=side), root) for side in merging)
     return Judged(registry.prefix, _with_evidence(report, map(check, sides)))
+
+
+def is_changed(registry: Repository) -> bool:
+    """Whether the index in force differs from HEAD within the registry."""
+    return registry.head is None or bool(git.staged_changes(registry, snapshot.OWN))
 
 
 def commit(registry: Repository, revision: Revision, today: str | None = None) -> Judged:

@@ -343,6 +343,18 @@ def staged(repository: Repository, names: Sequence[str]) -> list[str]:
     return _lines(repository.run("ls-files", "-s", "-z", "--", *repository.pathspecs(names)))
 
 
+def staged_content(repository: Repository, name: str) -> bytes | None:
+    """The bytes of the file ``name`` (below the registry) in the index; None if it is not there.
+
+    In a sparse checkout a file may be there, and not on disk.
+    """
+    for line in staged(repository, [name]):
+        oid = line.split(" ")[1]
+        if line.partition("\t")[2] == repository.prefix + name:
+            return blobs(repository, [oid])[oid]
+    return None
+
+
 def staged_changes(repository: Repository, names: Sequence[str]) -> list[Change]:
     """How the index in force differs from HEAD (or, before the first commit, from nothing)."""
     base = repository.head or empty_tree(repository)
@@ -649,6 +661,16 @@ def stage(repository: Repository, paths: Iterable[str]) -> None:
     data = b"".join(os.fsencode(repository.prefix + path) + b"\0" for path in paths)
     if data:
         repository.run("update-index", "--add", "--remove", "-z", "--stdin", stdin=data)
+
+
+def stage_contents(repository: Repository, contents: Mapping[str, bytes]) -> None:
+    """Stage bytes as files of the registry, whatever is on disk."""
+    lines = b""
+    for path, data in contents.items():
+        oid = repository.run("hash-object", "-w", "--stdin", stdin=data).strip()
+        lines += b"100644 %s\t%s\0" % (oid, os.fsencode(repository.prefix + path))
+    if lines:
+        repository.run("update-index", "-z", "--index-info", stdin=lines)
 
 
 def stage_in_top(repository: Repository, paths: Iterable[str]) -> None:

@@ -155,7 +155,8 @@ def move(made: Example, folder: str) -> Example:
 @pytest.mark.parametrize("folder", ["kernels-registry", "deep/er"])
 def test_a_renamed_registry_is_accepted(gated: Example, folder: str) -> None:
     move(gated, folder)
-    accepted(gated)
+    done = gated.try_git(*COMMIT)
+    assert (done.returncode, "removes the registry" in done.stderr) == (0, False), done.stderr
 
 
 def test_evidence_that_is_edited_on_the_way_to_another_folder_is_refused(gated: Example) -> None:
@@ -360,6 +361,30 @@ def test_a_partial_clone_without_its_other_side_says_what_is_missing(
     clone.git("remote", "set-url", "origin", str(tmp_path / "nowhere"))
     done = tool(clone, "check", "--ref", "HEAD", "--registry", ".", cwd=place)
     assert done.returncode == 2
+    assert "git fetch" in done.stderr
+
+
+def test_a_partial_clone_that_is_offline_takes_commits_that_leave_the_registry_alone(
+    tmp_path: Path,
+) -> None:
+    made = example.make(tmp_path, A, inside="registry")
+    made.git("config", "uploadpack.allowFilter", "true")
+    (made.repo / "src").mkdir()
+    (made.repo / "src/main.py").write_text("pass\n")
+    install(made)
+    place = tmp_path / "clone"
+    words = ("clone", "-q", "--filter=blob:none", "--sparse")
+    made.git(*words, f"file://{made.repo}", str(place), cwd=tmp_path)
+    clone = Example(place, place / "registry", made.environment)
+    clone.git("sparse-checkout", "set", "src")
+    shutil.copy(made.repo / ".git/hooks/pre-commit", place / ".git/hooks/pre-commit")
+    clone.git("remote", "set-url", "origin", str(tmp_path / "nowhere"))
+    (place / "src/main.py").write_text("pass  # changed\n")
+    done = clone.try_git(*COMMIT, "-a")
+    assert (done.returncode, "was not judged" in done.stderr) == (0, True), done.stderr
+    clone.git("update-index", "--force-remove", f"registry/{A.artifact}")
+    done = clone.try_git(*COMMIT)
+    assert done.returncode != 0
     assert "git fetch" in done.stderr
 
 

@@ -165,6 +165,17 @@ def test_a_folder_of_hooks_that_cannot_be_written_is_named(fresh: Example) -> No
     assert "core.hooksPath" in done.stderr
 
 
+@pytest.mark.parametrize("kind", ["plain", "pre-commit"])
+def test_a_registry_that_is_not_on_disk_is_not_made_anew(gated: Example, kind: str) -> None:
+    gated.git("sparse-checkout", "set", "--no-cone", "/records/")
+    words = ("init", ".", "--hooks", "--hook-kind", kind)
+    assert "made a registry" not in ok(gated, *words)
+    staged = gated.git("diff", "--cached", "--name-only").split()
+    assert staged == ([".pre-commit-config.yaml"] if kind == "pre-commit" else [])
+    done = tool(gated, "init", ".")
+    assert (done.returncode, "there is a registry here already" in done.stderr) == (2, True)
+
+
 def test_uninstall_without_hooks_is_wrong_use(fresh: Example) -> None:
     assert tool(fresh, "init", "--uninstall").returncode == 2
 

@@ -72,6 +72,18 @@ def test_rows_of_two_branches_are_both_there_with_their_tables(gated: Example, w
     assert "4096×2048×1024" in page
 
 
+def test_what_is_not_staged_does_not_get_into_the_tables_of_a_merge(gated: Example) -> None:
+    branch(gated, C)
+    put(gated, D)
+    edit(gated, B, "notes", '"not yet"')
+    done = gated.try_git(*WAYS["merge"])
+    assert "git commit --no-edit" in done.stderr, done.stdout + done.stderr
+    gated.git("commit", "--no-edit", "-q")
+    assert gated.git("status", "--porcelain").split() == ["M", B.id.record_path]
+    assert tool(gated, "check", "--ref", "HEAD").returncode == 0
+    assert "not yet" not in gated.git("show", f"HEAD:{GEMM_PAGE}")
+
+
 @pytest.mark.parametrize("way", WAYS)
 def test_tables_are_right_without_a_second_step_where_counts_differ(
     gated: Example, way: str
