@@ -36,7 +36,10 @@ exit 1
 
 _ADVICE = """\
 for tool in {tools}; do
-  command -v "$tool" >/dev/null 2>&1 && exec "$tool" hook {name} "$@"
+  command -v "$tool" >/dev/null 2>&1 || continue
+  "$tool" hook {name} "$@"
+  status=$?
+  [ $status -eq 126 ] || [ $status -eq 127 ] || exit 0
 done
 exit 0
 """
@@ -45,8 +48,9 @@ _TRAILERS = """\
 # Trailers help people; nothing depends on them, and they never stop a commit.
 for tool in {tools}; do
   command -v "$tool" >/dev/null 2>&1 || continue
-  "$tool" trailers --message-file "$@" 2>/dev/null || true
-  exit 0
+  "$tool" trailers --message-file "$@" 2>/dev/null
+  status=$?
+  [ $status -eq 126 ] || [ $status -eq 127 ] || exit 0
 done
 exit 0
 """

@@ -342,7 +342,8 @@ def test_a_missing_tool_refuses_what_it_should_judge(gated: Example, state: str)
     assert gated.try_git(*EMPTY_COMMIT, "--no-verify").returncode == 0
     # On PATH it is found all the same.
     gated.environment["PATH"] = f"{BIN}{os.pathsep}{gated.environment['PATH']}"
-    assert gated.try_git(*EMPTY_COMMIT).returncode == 0
+    put(gated, C)
+    assert f"Verified-row: {C.id}" in gated.git("log", "-1", "--format=%B")
 
 
 def test_a_commit_never_fails_for_want_of_trailers(gated: Example) -> None:
