@@ -24,6 +24,8 @@ _REMEMBERED = "judged-commits.json"
 _PAGES = "KR3"
 _LIMIT = 20_000
 """Commits that are remembered; the oldest are forgotten first."""
+_LAST_SECOND = 253_402_300_799
+"""The end of the year 9999, s since 1970."""
 
 
 class Ref(NamedTuple):
@@ -97,11 +99,9 @@ def refused(
             seen.add(commit.oid)
             parent = commit.parents[0] if commit.parents else None
             registries = places.among(one.candidates, commit.oid, parent)
-            # What has long been mended was in order on its day; the tip must be today.
-            day = None if is_tip else time.strftime("%Y-%m-%d", time.gmtime(commit.made))
-            found = [judge.commit(registry, commit, day) for registry in registries]
-            if not is_tip:
-                found = list(map(_without_pages, found))
+            found = [
+                (judge.commit if is_tip else _followed)(registry, commit) for registry in registries
+            ]
             if any(judged.report.blocking for judged in found):
                 yield Verdict(commit.oid, one.names, found)
             else:
@@ -111,15 +111,22 @@ def refused(
         cache.save(_REMEMBERED, {"tool": tool, "commits": kept})
 
 
-def _without_pages(judged: Judged) -> Judged:
-    """What was found, but for pages that lag behind the rows.
+def _followed(registry: Repository, commit: Revision) -> Judged:
+    """What is found in a commit that another one follows, but for what that one answers for.
 
-    A rebase leaves such commits behind, since git runs no hook there; a page proves nothing, and
-    that of the tip is right or the push refused.
+    Pages that lag behind the rows: a rebase leaves such commits behind, since git runs no hook
+    there; a page proves nothing, and that of the tip is right or the push refused. And waivers
+    that have lapsed since: they held on the day of the commit.
     """
+    judged = judge.commit(registry, commit)
     found = judged.report.findings
-    kept = tuple(finding for finding in found if not finding.rule.startswith(_PAGES))
-    return judged._replace(report=judged.report._replace(findings=kept))
+    kept = [finding for finding in found if not finding.rule.startswith(_PAGES)]
+    if any(finding.severity == "error" for finding in kept):
+        # A commit may claim any time; there are no dates after this one.
+        made = time.gmtime(min(commit.made, _LAST_SECOND))
+        then = judge.commit(registry, commit, time.strftime("%Y-%m-%d", made))
+        kept = [finding for finding in kept if finding in then.report.findings]
+    return judged._replace(report=judged.report._replace(findings=tuple(kept)))
 
 
 class _Tip(NamedTuple):

@@ -635,6 +635,17 @@ def test_a_waiver_that_lapsed_after_its_commit_is_no_hindrance_unless_it_is_the_
     accepted(gated, "push", "-q", "origin", "main")
 
 
+def test_a_commit_that_claims_a_time_beyond_all_dates_is_judged(
+    gated: Example, remote: Path
+) -> None:
+    forge(gated)
+    late = {**gated.environment, "GIT_COMMITTER_DATE": "@99999999999999 +0000"}
+    Example(gated.repo, gated.root, late).git("commit", "-qam", "Forge", "--no-verify")
+    gated.git("checkout", "-q", "HEAD~1", "--", ".")
+    gated.git("commit", "-q", "-m", "Take it back")
+    refused(gated, "push", "-q", "origin", "main")
+
+
 def test_what_the_other_side_has_that_is_not_here_is_no_hindrance(
     gated: Example, remote: Path, tmp_path: Path
 ) -> None:
