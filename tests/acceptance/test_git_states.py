@@ -491,13 +491,12 @@ TIGHTER = (
 )
 
 
-@pytest.fixture
-def apart(tmp_path: Path) -> Example:
-    """Two valid branches that are invalid together: a tighter page, and a row by the old one."""
-    made = install(example.make(tmp_path))
-    place = tmp_path / "remote.git"
-    made.git("clone", "-q", "--bare", str(made.repo), str(place), cwd=tmp_path)
-    made.git("remote", "add", "origin", str(place))
+@pytest.fixture(scope="module")
+def apart_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = install(example.make(tmp_path_factory.mktemp("apart")))
+    place = made.repo.parent / "remote.git"
+    made.git("clone", "-q", "--bare", str(made.repo), str(place), cwd=made.repo.parent)
+    made.git("remote", "add", "origin", "../remote.git")
     made.git("fetch", "-q", "origin")
     made.git("checkout", "-q", "-b", "tighter")
     made.write({"kernels/GEMM_bf16_in_bf16_out.yaml": TIGHTER})
@@ -506,6 +505,17 @@ def apart(tmp_path: Path) -> Example:
     made.git("commit", "-q", "-m", "Tighten the page")
     made.git("checkout", "-q", "-b", "rows", "main")
     put(made, A)
+    return made.repo.parent
+
+
+@pytest.fixture
+def apart(tmp_path: Path, apart_template: Path) -> Example:
+    """Two valid branches that are invalid together: a tighter page, and a row by the old one."""
+    for name in ("repo", "remote.git"):
+        shutil.copytree(apart_template / name, tmp_path / name, symlinks=True)
+    made = on_path(Example(tmp_path / "repo", tmp_path / "repo"))
+    # Copies have other file times than the index remembers.
+    made.git("update-index", "-q", "--refresh")
     return made
 
 
