@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from registry_tool.store.git import Repository
 
 _OLD_TABLE = "KR301"
+_RENDER, _COMMIT = "registry-tool render", "git commit -m Render"
 _SHOWN = 5
 """Refused commits that are written out."""
 
@@ -59,14 +60,37 @@ def _commit(repository: Repository, words: Sequence[str], quiet: bool) -> int:
         return _merge(repository, words, quiet)
     import gc
 
-    from registry_tool.gates import judge, places
+    from registry_tool.gates import places
+    from registry_tool.store import git
 
     # What a check makes it keeps until it ends: looking for garbage takes a tenth of its time.
     gc.disable()
     staged = places.in_index(repository)
     for gone in staged.removed:
         warn(f"this commit removes the registry in {gone.prefix or './'} as a whole")
-    return _told([judge.index(registry) for registry in staged.registries], quiet)
+    sides = git.merging(repository)
+    found = [_judged(registry, sides) for registry in staged.registries]
+    return _told([judged for judged in found if judged is not None], quiet)
+
+
+def _judged(registry: Repository, sides: Sequence[str]) -> Judged | None:
+    """What is found in the index; None, with a word of it, if nobody can tell and nothing changed.
+
+    A partial clone without its remote lacks contents: that must not hinder work on other things.
+    """
+    from registry_tool.errors import GitError
+    from registry_tool.gates import judge
+
+    try:
+        return judge.index(registry, sides)
+    except GitError as error:
+        if sides or judge.is_changed(registry):
+            raise
+        warn(
+            f"the registry in {registry.prefix or './'} was not judged: {error.message}\n"
+            "  this commit changes nothing in it"
+        )
+        return None
 
 
 def _merge(repository: Repository, words: Sequence[str], quiet: bool) -> int:
@@ -77,15 +101,18 @@ def _merge(repository: Repository, words: Sequence[str], quiet: bool) -> int:
     itself, so it ends here and one more commit finishes it.
     """
     from registry_tool.gates import judge, places
+    from registry_tool.store import git
 
     registries = places.in_index(repository).registries
-    found = [judge.index(registry) for registry in registries]
-    errors = [f for _, report in found for f in report.findings if f.severity == "error"]
-    if not errors or any(finding.rule != _OLD_TABLE for finding in errors):
+    sides = git.merging(repository)
+    found = [judge.index(registry, sides) for registry in registries]
+    if not _are_old_tables(found):
         return _told(found, quiet)
+    from registry_tool.gates.rendering import render_index
+
     for registry in registries:
-        _render(registry)
-    again = [judge.index(registry) for registry in registries]
+        render_index(registry)
+    again = [judge.index(registry, sides) for registry in registries]
     if any(report.blocking for _, report in again):
         return _told(again, quiet)
     warn(
@@ -95,14 +122,6 @@ def _merge(repository: Repository, words: Sequence[str], quiet: bool) -> int:
     return EXIT_FINDINGS
 
 
-def _render(registry: Repository) -> None:
-    from registry_tool.commands import render
-
-    root = str(registry.top / registry.prefix)
-    words = {"check": False, "force": False, "no_stage": False, "quiet": True, "registry": root}
-    render.run(argparse.Namespace(**words))
-
-
 def _advise(repository: Repository, words: Sequence[str], quiet: bool) -> int:
     """What git made without asking; nobody can refuse it any more, but a push would be."""
     if words[:1] == ["amend"]:
@@ -110,12 +129,22 @@ def _advise(repository: Repository, words: Sequence[str], quiet: bool) -> int:
     from registry_tool.gates import judge, places
 
     found = [judge.index(registry) for registry in places.in_index(repository).registries]
-    if _told(found, quiet=True):
-        warn(
-            "the registry is not in order after this; a push will be refused\n"
-            "  next: registry-tool render && git commit -m 'Render'"
-        )
+    if not _told(found, quiet=True):
+        return EXIT_OK
+    # `merge --squash` made no commit yet.
+    refused, finish = ("commit", "git commit") if words[:1] == ["1"] else ("push", _COMMIT)
+    mend = "" if _are_old_tables(found) else "mend what is said above, "
+    warn(
+        f"the registry is not in order after this; a {refused} will be refused\n"
+        f"  next: {mend}{_RENDER} && {finish}"
+    )
     return EXIT_OK
+
+
+def _are_old_tables(found: Sequence[Judged]) -> bool:
+    """Whether nothing is wrong but that generated parts lag behind the rows."""
+    errors = [one for _, report in found for one in report.findings if one.severity == "error"]
+    return bool(errors) and all(one.rule == _OLD_TABLE for one in errors)
 
 
 def _push(repository: Repository, words: Sequence[str], quiet: bool) -> int:
@@ -168,9 +197,10 @@ def _refuse(
     from registry_tool.store import git
 
     gc.disable()
-    first, number = "", 0
+    first, number, are_tables = "", 0, True
     for verdict in push.refused(repository, refs, elsewhere, _progress()):
         first, number = first or verdict.commit[:12], number + 1
+        are_tables = are_tables and _are_old_tables(verdict.judged)
         if number <= _SHOWN:
             subject = git.subject(repository, verdict.commit)
             say(f"commit {verdict.commit[:12]} ({subject}), in {', '.join(verdict.refs)}:")
@@ -178,7 +208,9 @@ def _refuse(
     if not number:
         return EXIT_OK
     more = f", {number - _SHOWN} of them not shown" if number > _SHOWN else ""
-    say(f"{number} commit{'s' if number != 1 else ''} refused{more}\n  next: {mend.format(first)}")
+    # Old tables are forgiven in a commit that another one follows.
+    step = f"{_RENDER} && {_COMMIT}, then push again" if are_tables else mend.format(first)
+    say(f"{number} commit{'s' if number != 1 else ''} refused{more}\n  next: {step}")
     return EXIT_FINDINGS
 
 

@@ -16,9 +16,10 @@ from pathlib import Path
 
 from registry_tool.commands.common import say, warn
 from registry_tool.commands.init import ATTRIBUTES
-from registry_tool.errors import GitError, ToolError
+from registry_tool.errors import GitError, ToolError, UsageError
 from registry_tool.gates import precommit, scripts
 from registry_tool.gates.precommit import CONFIG, HOOK_ID
+from registry_tool.merging import drivers
 from registry_tool.merging.drivers import DRIVERS, with_lines
 from registry_tool.store import git
 from registry_tool.store.files import write_atomic, write_if_changed
@@ -46,8 +47,15 @@ def install(root: Path, kind: str) -> None:
             by_pre_commit = False
     names = scripts.BESIDE if by_pre_commit else (*scripts.GUARDS, *scripts.BESIDE)
     folder = git.hooks_folder(repository)
-    for text in _placed(repository, folder, names, tool):
-        say(text)
+    try:
+        for text in _placed(repository, folder, names, tool):
+            say(text)
+    except OSError as error:
+        raise UsageError(
+            f"hooks cannot be written there: {error.strerror}",
+            path=folder,
+            fix="git config core.hooksPath FOLDER   # one of yours; then the same again",
+        ) from None
     _merge_drivers(repository, root, tool)
 
 
@@ -94,8 +102,13 @@ def _can_pre_commit(repository: Repository) -> bool:
 
 def _with_pre_commit(repository: Repository, tool: str | None) -> None:
     path = repository.top / CONFIG
-    before = path.read_text("utf-8") if path.is_file() else ""
+    before = _kept(repository.at(""), path)
     after = precommit.with_hook(before, path)
+    # Ours would run a second time, as a legacy of pre-commit.
+    for name in scripts.GUARDS:
+        plain = git.hooks_folder(repository) / name
+        if scripts.is_ours(_text(plain) or ""):
+            plain.unlink()
     _pre_commit(repository, "install")
     if after != before:
         write_atomic(path, after.encode())
@@ -128,7 +141,7 @@ def _placed(
         yield f"hooks are kept by {manager} here; add to its files, each in a line of its own:"
         yield from (f"  {manager}/{name}: {scripts.line(name)}" for name in names)
         return
-    installed = []
+    installed, kept_by_lefthook = [], []
     for name in names:
         path = folder / name
         text = _text(path)
@@ -141,6 +154,8 @@ def _placed(
             write_atomic(folder / f"{name}.legacy", scripts.script(name, tool).encode())
             (folder / f"{name}.legacy").chmod(0o755)
             installed.append(f"{name}.legacy")
+        elif "lefthook" in text:
+            kept_by_lefthook.append(name)
         elif f"hook {name}" in text or ("trailers" in text and name == "prepare-commit-msg"):
             installed.append(f"{name} (the line in your own hook)")
         else:
@@ -148,6 +163,9 @@ def _placed(
                 f"{path} is somebody else's hook and was left alone; add this line before the "
                 f"others:\n  {scripts.line(name, tool)}"
             )
+    if kept_by_lefthook:
+        yield "hooks are written by lefthook here; add to lefthook.yml:"
+        yield from (f"  {line}" for line in scripts.of_lefthook(kept_by_lefthook))
     whose = _whose(repository, folder)
     yield f"installed plain git hooks in {folder}{whose}: {', '.join(installed) or 'none'}"
 
@@ -176,6 +194,14 @@ def _own(folder: Path) -> Iterator[Path]:
                 yield path
 
 
+def _kept(repository: Repository, path: Path) -> str:
+    """What the file at ``path`` holds, which a sparse checkout may not have on disk."""
+    try:
+        return path.read_text("utf-8")
+    except FileNotFoundError:
+        return (git.staged_content(repository, path.name) or b"").decode("utf-8")
+
+
 def _text(path: Path) -> str | None:
     try:
         return path.read_text("utf-8", "replace")
@@ -185,14 +211,11 @@ def _text(path: Path) -> str | None:
 
 def _merge_drivers(repository: Repository, root: Path, tool: str | None) -> None:
     """Tell this clone how to merge rows and pages, and which files those are."""
-    import shlex
-
-    way = shlex.quote(tool) if tool else "registry-tool"
-    for name, (title, words) in DRIVERS.items():
+    for name, (title, kind) in DRIVERS.items():
         git.configure(repository, f"merge.{name}.name", title)
-        git.configure(repository, f"merge.{name}.driver", f"{way} {words}")
+        git.configure(repository, f"merge.{name}.driver", drivers.command(kind, tool))
     path = root / ".gitattributes"
-    before = _text(path) or ""
+    before = _kept(repository, path)
     # Evidence and rows keep their bytes in every clone, whatever its settings for line ends are.
     after = with_lines(before, ATTRIBUTES)
     if after != before:

@@ -79,12 +79,15 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError("not a folder", path=root)
     if args.uninstall:
         return _uninstall(root, args.hooks)
+    git.require_git()
     exists = (root / POLICY).exists()
+    if not exists and root.exists() and (around := git.open_repository(root)) is not None:
+        # A sparse checkout may keep it off the disk.
+        exists = git.staged_content(around, POLICY) is not None
     if exists and not args.hooks:
         raise UsageError(
             "there is a registry here already", path=root / POLICY, fix="registry-tool status"
         )
-    git.require_git()
     root.mkdir(parents=True, exist_ok=True)
     root = root.resolve()
     if git.open_repository(root) is None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from registry_tool.commands.common import warn
 from registry_tool.errors import EXIT_FINDINGS, EXIT_OK, UsageError
+from registry_tool.store.files import write_atomic
 
 if TYPE_CHECKING:
     from registry_tool.store.git import Repository
@@ -35,8 +36,8 @@ def run(args: argparse.Namespace) -> int:
     base, ours, theirs = (Path(name).read_bytes() for name in (args.base, args.ours, args.theirs))
     merge = _record if args.kind == "record" else _page
     data, conflict = merge(repository, args, base, ours, theirs)
-    # git reads this very file: it is a temporary one of git's own.
-    Path(args.ours).write_bytes(data)
+    # A kill leaves our version there, whole.
+    write_atomic(Path(args.ours), data)
     return EXIT_FINDINGS if conflict else EXIT_OK
 
 

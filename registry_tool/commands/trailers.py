@@ -12,11 +12,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from registry_tool.errors import EXIT_OK, GitError, InputError
-from registry_tool.history import trailers
 from registry_tool.store import git
 from registry_tool.store.files import write_if_changed
 from registry_tool.store.root import POLICY
 
+_OURS = "Verified-row"
+"""What every trailer of ours begins with."""
 _ANCESTORS = 4
 """Processes between git and this one: the hook's shell, and what starts Python."""
 
@@ -41,13 +42,17 @@ def run(args: argparse.Namespace) -> int:
     if around is None:
         raise GitError("not in a git repository", fix="git init")
     repository = replace(around, head=_base(around, args.source, args.commit))
-    wanted: list[str] = []
+    places = [policy.removesuffix(POLICY) for policy in git.registries_staged(around, POLICY)[0]]
     # What a merge brings was verified by the commits that it merges.
-    if args.source != "merge":
-        places = [
-            policy.removesuffix(POLICY) for policy in git.registries_staged(around, POLICY)[0]
-        ]
-        wanted = trailers.of_index(repository, places)
+    if args.source == "merge":
+        places = []
+    proves = any(git.staged_changes(repository.at(place), ["records"]) for place in places)
+    if not proves and _OURS not in message:
+        return EXIT_OK
+    # Imported here: most commits are about other things, and each of them waits.
+    from registry_tool.history import trailers
+
+    wanted = trailers.of_index(repository, places) if proves else []
     new = trailers.with_trailers(repository, message, wanted)
     write_if_changed(path, new.encode("utf-8", "surrogateescape"))
     return EXIT_OK

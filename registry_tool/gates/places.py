@@ -32,10 +32,15 @@ def in_index(repository: Repository) -> Staged:
     paths, changes = git.registries_staged(repository, POLICY)
     found = _seen_from(repository, paths)
     removed = []
-    for registry in _seen_from(repository, [c.path for c in changes if not c.is_there]):
+    # The very policy elsewhere: the registry was moved, not removed.
+    arrived = {change.new_oid for change in changes if not change.was_there}
+    for change in changes:
+        if change.is_there:
+            continue
+        (registry,) = _seen_from(repository, [change.path])
         if git.staged(registry, _ROWS):
             found.append(registry)
-        else:
+        elif change.old_oid not in arrived:
             removed.append(registry)
     return Staged(found, removed)
 

@@ -17,6 +17,7 @@ _ENTRY = (
     '|| tool=registry-tool; exec "$tool" hook pre-commit\''
 )
 """The path of the tool is each clone's own; the file is shared."""
+_OLD_ENTRY = re.compile(r"^([ ]*entry: )registry-tool check --staged(?: --registry .*)?$", re.M)
 _REPOS = re.compile(r"^repos[ ]*:[ ]*(#.*)?$", re.M)
 _NEXT_KEY = re.compile(r"^(?![ \t\r\n#-])", re.M)
 _ITEM = re.compile(r"^([ ]*)- ", re.M)
@@ -29,7 +30,8 @@ def with_hook(text: str, path: Path) -> str:
     """
     document = _loaded(text, path)
     if any(hook.get("id") == HOOK_ID for repo in document["repos"] for hook in repo["hooks"]):
-        return text
+        # The first versions judged one registry, with the tool that was on PATH.
+        return _OLD_ENTRY.sub(lambda found: found[1] + _ENTRY, text)
     return _inserted(text, path) if text.strip() else "repos:\n" + _block("  ")
 
 

@@ -6,6 +6,7 @@ commit with --no-verify made. Commits that were judged before are remembered by 
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
@@ -23,6 +24,8 @@ _REMEMBERED = "judged-commits.json"
 _PAGES = "KR3"
 _LIMIT = 20_000
 """Commits that are remembered; the oldest are forgotten first."""
+_LAST_SECOND = 253_402_300_799
+"""The end of the year 9999, s since 1970."""
 
 
 class Ref(NamedTuple):
@@ -90,15 +93,15 @@ def refused(
             done += 1
             on_commit(done, every)
             is_tip = commit.oid in tips
-            # Which waivers hold depends on the day: the tip is judged every time.
+            # Which waivers hold depends on the day: the tip is judged every time, by today's.
             if commit.oid in seen or (commit.oid in fine and not is_tip):
                 continue
             seen.add(commit.oid)
             parent = commit.parents[0] if commit.parents else None
             registries = places.among(one.candidates, commit.oid, parent)
-            found = [judge.commit(registry, commit) for registry in registries]
-            if not is_tip:
-                found = list(map(_without_pages, found))
+            found = [
+                (judge.commit if is_tip else _followed)(registry, commit) for registry in registries
+            ]
             if any(judged.report.blocking for judged in found):
                 yield Verdict(commit.oid, one.names, found)
             else:
@@ -108,15 +111,22 @@ def refused(
         cache.save(_REMEMBERED, {"tool": tool, "commits": kept})
 
 
-def _without_pages(judged: Judged) -> Judged:
-    """What was found, but for pages that lag behind the rows.
+def _followed(registry: Repository, commit: Revision) -> Judged:
+    """What is found in a commit that another one follows, but for what that one answers for.
 
-    A rebase leaves such commits behind, since git runs no hook there; a page proves nothing, and
-    that of the tip is right or the push refused.
+    Pages that lag behind the rows: a rebase leaves such commits behind, since git runs no hook
+    there; a page proves nothing, and that of the tip is right or the push refused. And waivers
+    that have lapsed since: they held on the day of the commit.
     """
+    judged = judge.commit(registry, commit)
     found = judged.report.findings
-    kept = tuple(finding for finding in found if not finding.rule.startswith(_PAGES))
-    return judged._replace(report=judged.report._replace(findings=kept))
+    kept = [finding for finding in found if not finding.rule.startswith(_PAGES)]
+    if any(finding.severity == "error" for finding in kept):
+        # A commit may claim any time; there are no dates after this one.
+        made = time.gmtime(min(commit.made, _LAST_SECOND))
+        then = judge.commit(registry, commit, time.strftime("%Y-%m-%d", made))
+        kept = [finding for finding in kept if finding in then.report.findings]
+    return judged._replace(report=judged.report._replace(findings=tuple(kept)))
 
 
 class _Tip(NamedTuple):

@@ -7,11 +7,14 @@ missing, a hook that guards refuses: what nobody judged must not pass for judged
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 MARK = "# Installed by registry-tool init --hooks"
 """The second line of every hook of ours; one without it is somebody else's."""
+
+_OLD = "exec registry-tool check --staged --registry"
+"""All that the first hooks ran that were installed by hand."""
 
 _HEAD = f"""\
 #!/bin/sh
@@ -33,7 +36,10 @@ exit 1
 
 _ADVICE = """\
 for tool in {tools}; do
-  command -v "$tool" >/dev/null 2>&1 && exec "$tool" hook {name} "$@"
+  command -v "$tool" >/dev/null 2>&1 || continue
+  "$tool" hook {name} "$@"
+  status=$?
+  [ $status -eq 126 ] || [ $status -eq 127 ] || exit 0
 done
 exit 0
 """
@@ -42,8 +48,9 @@ _TRAILERS = """\
 # Trailers help people; nothing depends on them, and they never stop a commit.
 for tool in {tools}; do
   command -v "$tool" >/dev/null 2>&1 || continue
-  "$tool" trailers --message-file "$@" 2>/dev/null || true
-  exit 0
+  "$tool" trailers --message-file "$@" 2>/dev/null
+  status=$?
+  [ $status -eq 126 ] || [ $status -eq 127 ] || exit 0
 done
 exit 0
 """
@@ -87,8 +94,22 @@ def line(name: str, tool: str | None = None) -> str:
 
 def is_ours(text: str) -> bool:
     """Whether a hook's text was installed by this tool."""
-    lines = text.split("\n", 2)
-    return len(lines) > 1 and lines[1].startswith(MARK)
+    lines = text.split("\n")
+    if len(lines) > 1 and lines[1].startswith(MARK):
+        return True
+    steps = [line for line in lines if line.strip() and not line.startswith("#")]
+    return len(steps) == 1 and steps[0].startswith(_OLD)
+
+
+def of_lefthook(names: Iterable[str]) -> Iterator[str]:
+    """The lines of a lefthook.yml that run the hooks ``names``."""
+    for name in names:
+        words = "trailers --message-file" if name == "prepare-commit-msg" else f"hook {name}"
+        yield f"{name}:"
+        yield "  commands:"
+        yield "    registry-check:"
+        yield f"      run: registry-tool {words} {{0}}"
+        yield "      use_stdin: true"
 
 
 def write(folder: Path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import secrets
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,7 +12,7 @@ TEMPORARY_SUFFIX = ".tmp"
 
 def temporary_name(path: Path) -> Path:
     """A name beside ``path`` for its next content: hidden, and recognised by `clean_temporary`."""
-    return path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}{TEMPORARY_SUFFIX}")
+    return path.with_name(f".{path.name}.{os.getpid()}-{os.urandom(4).hex()}{TEMPORARY_SUFFIX}")
 
 
 def write_atomic(path: Path, data: bytes) -> None:

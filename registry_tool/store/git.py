@@ -39,6 +39,13 @@ _WHERE = re.compile(
 _OTHER_TREE_LIMIT_S = 10.0
 
 
+_EMPTY_BLOBS = (
+    "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391",
+    "473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813",
+)
+"""The id of a file without content, by SHA-1 and by SHA-256."""
+
+
 class Change(NamedTuple):
     """One path that differs between two states; an oid of zeros means that it is not there."""
 
@@ -286,9 +293,11 @@ def _environment() -> dict[str, str]:
 
 
 def registries_staged(repository: Repository, marker: str) -> tuple[list[str], list[Change]]:
-    """Paths of every file called ``marker`` in the index, and how they differ from HEAD."""
+    """Paths of every file called ``marker`` that a commit would take, and how those differ.
+
+    All are below ``top``, and compared with HEAD.
+    """
     spec = f":(top,glob)**/{marker}"
-    # `git add -N` only promises a file; HEAD tells what stood there.
     listed, raw = repository.run_together(
         ["ls-files", "-z", "--", spec],
         [
@@ -296,7 +305,8 @@ def registries_staged(repository: Repository, marker: str) -> tuple[list[str], l
             repository.head or empty_tree(repository), "--", spec,
         ],
     )  # fmt: skip
-    return sorted(set(_lines(listed))), list(_raw_changes(_fields(raw), 0))
+    changes, promised = kept_promises(repository.at(""), list(_raw_changes(_fields(raw), 0)))
+    return sorted(set(_lines(listed)) - promised), changes
 
 
 def registries_at(repository: Repository, revision: str, marker: str) -> list[str]:
@@ -333,6 +343,18 @@ def staged(repository: Repository, names: Sequence[str]) -> list[str]:
     return _lines(repository.run("ls-files", "-s", "-z", "--", *repository.pathspecs(names)))
 
 
+def staged_content(repository: Repository, name: str) -> bytes | None:
+    """The bytes of the file ``name`` (below the registry) in the index; None if it is not there.
+
+    In a sparse checkout a file may be there, and not on disk.
+    """
+    for line in staged(repository, [name]):
+        oid = line.split(" ")[1]
+        if line.partition("\t")[2] == repository.prefix + name:
+            return blobs(repository, [oid])[oid]
+    return None
+
+
 def staged_changes(repository: Repository, names: Sequence[str]) -> list[Change]:
     """How the index in force differs from HEAD (or, before the first commit, from nothing)."""
     base = repository.head or empty_tree(repository)
@@ -356,8 +378,28 @@ def empty_tree(repository: Repository) -> str:
     return repository.run("hash-object", "-t", "tree", "--stdin", stdin=b"").decode().strip()
 
 
-def promised(repository: Repository, paths: Sequence[str]) -> set[str]:
-    """Those of ``paths`` that `git add -N` put into the index, and a commit would not take."""
+def kept_promises(
+    repository: Repository, changes: Sequence[Change]
+) -> tuple[list[Change], set[str]]:
+    """``changes`` of the index as a commit would take them, and the paths that it would not.
+
+    `git add -N` leaves an empty blob in the index: a promise that a commit does not keep.
+    """
+    suspects = [change.path for change in changes if change.new_oid in _EMPTY_BLOBS]
+    broken = _promised(repository, suspects) if suspects else set()
+    if not broken:
+        return list(changes), broken
+    nothing = "0" * len(changes[0].old_oid)
+    kept = []
+    for change in changes:
+        if change.path not in broken:
+            kept.append(change)
+        elif change.was_there:
+            kept.append(change._replace(new_oid=nothing, status="D", new_mode="000000"))
+    return kept, broken
+
+
+def _promised(repository: Repository, paths: Sequence[str]) -> set[str]:
     found: set[str] = set()
     for start in range(0, len(paths), _ARGUMENTS):
         specs = repository.pathspecs(paths[start : start + _ARGUMENTS])
@@ -376,6 +418,18 @@ def tree(repository: Repository, revision: str, names: Sequence[str]) -> list[st
         mode, _, oid = meta.split(" ")
         found.append(f"{mode} {oid} 0\t{path}")
     return found
+
+
+def merging(repository: Repository) -> list[str]:
+    """The commits that the merge in progress brings to HEAD; empty if there is none."""
+    # git names them to pre-merge-commit before it writes them down.
+    named = [name.removeprefix("GITHEAD_") for name in os.environ if name.startswith("GITHEAD_")]
+    try:
+        written = (repository.git_dir / "MERGE_HEAD").read_text("ascii").split()
+    except FileNotFoundError:
+        written = []
+    commits = [commit_or_none(repository, name) for name in dict.fromkeys([*written, *named])]
+    return [commit for commit in commits if commit is not None]
 
 
 def resolve(repository: Repository, revision: str) -> str:
@@ -406,10 +460,11 @@ def commit_or_none(repository: Repository, name: str) -> str | None:
 
 
 class Revision(NamedTuple):
-    """A commit and its parents, as a walk lists them."""
+    """A commit with its parents, as a walk lists them; ``made`` is when, s since 1970."""
 
     oid: str
     parents: tuple[str, ...]
+    made: int
 
 
 def new_commits(
@@ -420,10 +475,11 @@ def new_commits(
     ``others`` are more of what is left out, as options (`--remotes=origin`).
     """
     out = repository.run(
-        "rev-list", "--topo-order", "--reverse", "--parents", tip, "--not", *known, *others, "--"
-    )
+        "rev-list", "--topo-order", "--reverse", "--parents", "--timestamp", tip,
+        "--not", *known, *others, "--",
+    )  # fmt: skip
     lines = [line.split() for line in out.decode().splitlines()]
-    return [Revision(oid, tuple(parents)) for oid, *parents in lines]
+    return [Revision(oid, tuple(parents), int(made)) for made, oid, *parents in lines]
 
 
 def touching(
@@ -605,6 +661,16 @@ def stage(repository: Repository, paths: Iterable[str]) -> None:
     data = b"".join(os.fsencode(repository.prefix + path) + b"\0" for path in paths)
     if data:
         repository.run("update-index", "--add", "--remove", "-z", "--stdin", stdin=data)
+
+
+def stage_contents(repository: Repository, contents: Mapping[str, bytes]) -> None:
+    """Stage bytes as files of the registry, whatever is on disk."""
+    lines = b""
+    for path, data in contents.items():
+        oid = repository.run("hash-object", "-w", "--stdin", stdin=data).strip()
+        lines += b"100644 %s\t%s\0" % (oid, os.fsencode(repository.prefix + path))
+    if lines:
+        repository.run("update-index", "-z", "--index-info", stdin=lines)
 
 
 def stage_in_top(repository: Repository, paths: Iterable[str]) -> None:

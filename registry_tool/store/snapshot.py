@@ -180,13 +180,7 @@ def of_index(root: Path) -> Snapshot:
 
 def index_of(repository: Repository, root: Path) -> Snapshot:
     """The index of ``repository``; ``root`` is the registry's folder, on disk or not."""
-    changes = git.staged_changes(repository, OWN)
-    # `git add -N` leaves an empty blob in the index; a commit does not take it.
-    empty = blob_oid(b"", repository.object_format)
-    added = [c.path for c in changes if c.status == "A" and c.new_oid == empty]
-    promised = git.promised(repository, added) if added else set()
-    if promised:
-        changes = [change for change in changes if change.path not in promised]
+    changes, promised = git.kept_promises(repository, git.staged_changes(repository, OWN))
 
     def listing(names: Sequence[str]) -> list[str]:
         lines = git.staged(repository, names)

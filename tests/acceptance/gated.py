@@ -35,6 +35,8 @@ D = row(4096, 2048, 1024, second=8)
 def on_path(made: Example) -> Example:
     """``made`` with the real command on PATH, and a HOME that is nobody's."""
     made.environment["PATH"] = f"{BIN}{os.pathsep}{os.environ['PATH']}"
+    # Every call of the tool would compile all of it anew.
+    made.environment.pop("PYTHONDONTWRITEBYTECODE", None)
     made.environment["HOME"] = str(made.repo.parent)
     made.environment["PRE_COMMIT_HOME"] = str(made.repo.parent / "pre-commit-home")
     return made

@@ -9,11 +9,27 @@ from pathlib import Path
 
 import pytest
 
-from tests.acceptance.gated import EMPTY_COMMIT, A, B, C, D, forge, install, ok, put, refused, tool
+from tests.acceptance.gated import (
+    EMPTY_COMMIT,
+    A,
+    B,
+    C,
+    D,
+    forge,
+    install,
+    ok,
+    on_path,
+    put,
+    refused,
+    tool,
+)  # fmt: skip
 from tests.acceptance.gated import gated as gated
 from tests.acceptance.gated import gated_template as gated_template
+from tests.baseline.samples import with_waiver
 from tests.examples import example
+from tests.examples.build import OTHER
 from tests.examples.example import Example
+from tests.rules.test_tiles import small_herd
 
 COMMIT = ("commit", "-m", "Improve")
 
@@ -98,6 +114,36 @@ def test_removing_the_whole_registry_is_no_forgery(gated: Example) -> None:
     assert "removes the registry" in done.stderr
 
 
+def test_a_policy_that_is_only_promised_makes_no_registry_yet(tmp_path: Path) -> None:
+    made = on_path(Example(tmp_path, tmp_path))
+    made.git("init", "-q", "-b", "main")
+    ok(made, "init", "--hooks", "--hook-kind", "plain")
+    made.git("reset", "-q")
+    made.write({"notes.txt": "x\n"})
+    made.git("add", "notes.txt")
+    made.git("add", "-N", ".")
+    accepted(made)
+    assert made.git("ls-tree", "-r", "--name-only", "HEAD") == "notes.txt\n"
+    made.git("add", ".")
+    accepted(made)
+
+
+def test_a_row_that_is_taken_out_and_promised_again_is_taken_out(gated: Example) -> None:
+    path = gated.path(A.id.record_path)
+    data = path.read_bytes()
+    gated.git("rm", "-q", A.id.record_path)
+    gated.render()
+    gated.git("add", "-A")
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(data)
+    gated.git("add", "-N", A.id.record_path)
+    accepted(gated)
+    gated.git("reset", "-q", "--hard")
+    gated.git("rm", "-q", "--cached", B.artifact)
+    gated.git("add", "-N", B.artifact)
+    refused(gated, *COMMIT, rule="KR106")
+
+
 def move(made: Example, folder: str) -> Example:
     """``git mv`` the registry into ``folder``."""
     (made.repo / folder).mkdir(parents=True)
@@ -109,7 +155,8 @@ def move(made: Example, folder: str) -> Example:
 @pytest.mark.parametrize("folder", ["kernels-registry", "deep/er"])
 def test_a_renamed_registry_is_accepted(gated: Example, folder: str) -> None:
     move(gated, folder)
-    accepted(gated)
+    done = gated.try_git(*COMMIT)
+    assert (done.returncode, "removes the registry" in done.stderr) == (0, False), done.stderr
 
 
 def test_evidence_that_is_edited_on_the_way_to_another_folder_is_refused(gated: Example) -> None:
@@ -317,6 +364,30 @@ def test_a_partial_clone_without_its_other_side_says_what_is_missing(
     assert "git fetch" in done.stderr
 
 
+def test_a_partial_clone_that_is_offline_takes_commits_that_leave_the_registry_alone(
+    tmp_path: Path,
+) -> None:
+    made = example.make(tmp_path, A, inside="registry")
+    made.git("config", "uploadpack.allowFilter", "true")
+    (made.repo / "src").mkdir()
+    (made.repo / "src/main.py").write_text("pass\n")
+    install(made)
+    place = tmp_path / "clone"
+    words = ("clone", "-q", "--filter=blob:none", "--sparse")
+    made.git(*words, f"file://{made.repo}", str(place), cwd=tmp_path)
+    clone = Example(place, place / "registry", made.environment)
+    clone.git("sparse-checkout", "set", "src")
+    shutil.copy(made.repo / ".git/hooks/pre-commit", place / ".git/hooks/pre-commit")
+    clone.git("remote", "set-url", "origin", str(tmp_path / "nowhere"))
+    (place / "src/main.py").write_text("pass  # changed\n")
+    done = clone.try_git(*COMMIT, "-a")
+    assert (done.returncode, "was not judged" in done.stderr) == (0, True), done.stderr
+    clone.git("update-index", "--force-remove", f"registry/{A.artifact}")
+    done = clone.try_git(*COMMIT)
+    assert done.returncode != 0
+    assert "git fetch" in done.stderr
+
+
 def test_a_detached_head_is_judged(gated: Example) -> None:
     gated.git("checkout", "-q", "--detach")
     stage_both_ways(gated)
@@ -420,13 +491,12 @@ TIGHTER = (
 )
 
 
-@pytest.fixture
-def apart(tmp_path: Path) -> Example:
-    """Two valid branches that are invalid together: a tighter page, and a row by the old one."""
-    made = install(example.make(tmp_path))
-    place = tmp_path / "remote.git"
-    made.git("clone", "-q", "--bare", str(made.repo), str(place), cwd=tmp_path)
-    made.git("remote", "add", "origin", str(place))
+@pytest.fixture(scope="module")
+def apart_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = install(example.make(tmp_path_factory.mktemp("apart")))
+    place = made.repo.parent / "remote.git"
+    made.git("clone", "-q", "--bare", str(made.repo), str(place), cwd=made.repo.parent)
+    made.git("remote", "add", "origin", "../remote.git")
     made.git("fetch", "-q", "origin")
     made.git("checkout", "-q", "-b", "tighter")
     made.write({"kernels/GEMM_bf16_in_bf16_out.yaml": TIGHTER})
@@ -435,6 +505,17 @@ def apart(tmp_path: Path) -> Example:
     made.git("commit", "-q", "-m", "Tighten the page")
     made.git("checkout", "-q", "-b", "rows", "main")
     put(made, A)
+    return made.repo.parent
+
+
+@pytest.fixture
+def apart(tmp_path: Path, apart_template: Path) -> Example:
+    """Two valid branches that are invalid together: a tighter page, and a row by the old one."""
+    for name in ("repo", "remote.git"):
+        shutil.copytree(apart_template / name, tmp_path / name, symlinks=True)
+    made = on_path(Example(tmp_path / "repo", tmp_path / "repo"))
+    # Copies have other file times than the index remembers.
+    made.git("update-index", "-q", "--refresh")
     return made
 
 
@@ -474,6 +555,13 @@ def test_a_revert_is_refused_by_the_push(gated: Example, remote: Path) -> None:
     put(gated, C, message="Row")
     accepted(gated, "revert", "--no-edit", "HEAD~1")
     refused(gated, "push", "-q", "origin", "main", rule="KR101")
+
+
+def test_a_squash_says_that_the_commit_would_be_refused(apart: Example) -> None:
+    done = apart.try_git("merge", "--squash", "tighter")
+    assert "a commit will be refused" in done.stdout + done.stderr
+    assert "mend what is said above" in done.stdout + done.stderr
+    refused(apart, "commit", "-m", "Squash", rule="KR104")
 
 
 def test_a_patch_is_refused_before_it_is_applied(apart: Example, tmp_path: Path) -> None:
@@ -541,6 +629,33 @@ def test_a_forced_push_judges_what_the_other_side_lacks(gated: Example, remote: 
     refused(gated, "push", "-q", "--force", "origin", "main")
 
 
+def test_a_waiver_that_lapsed_after_its_commit_is_no_hindrance_unless_it_is_the_last(
+    gated: Example, remote: Path
+) -> None:
+    gated.add(with_waiver(small_herd([4, 4], OTHER), "2026-02-01", "KR202"))
+    gated.render()
+    gated.git("add", "-A")
+    then = {**gated.environment, "GIT_COMMITTER_DATE": "2026-01-15T12:00:00Z"}
+    past = Example(gated.repo, gated.root, then)
+    past.git("commit", "-q", "--no-verify", "-m", "Waive it for a while")
+    refused(gated, "push", "-q", "origin", "main", rule="KR202")
+    ok(gated, "note", B.id.record_path, "herd 4x4: leaves columns free")
+    gated.git("commit", "-q", "--no-verify", "-m", "Say why")
+    ok(gated, "check", "--staged")
+    accepted(gated, "push", "-q", "origin", "main")
+
+
+def test_a_commit_that_claims_a_time_beyond_all_dates_is_judged(
+    gated: Example, remote: Path
+) -> None:
+    forge(gated)
+    late = {**gated.environment, "GIT_COMMITTER_DATE": "@99999999999999 +0000"}
+    Example(gated.repo, gated.root, late).git("commit", "-qam", "Forge", "--no-verify")
+    gated.git("checkout", "-q", "HEAD~1", "--", ".")
+    gated.git("commit", "-q", "-m", "Take it back")
+    refused(gated, "push", "-q", "origin", "main")
+
+
 def test_what_the_other_side_has_that_is_not_here_is_no_hindrance(
     gated: Example, remote: Path, tmp_path: Path
 ) -> None:
@@ -582,6 +697,7 @@ def test_evidence_of_the_other_side_is_not_edited_by_a_merge(gated: Example, rem
     log = gated.path(C.artifact.replace(".json", ".err"))
     log.write_bytes(b"edited\n")
     gated.git("add", "-A")
+    refused(gated, "commit", "-m", "Merge", rule="KR106")
     gated.git("commit", "-q", "--no-verify", "-m", "Merge")
     refused(gated, "push", "-q", "origin", "main", rule="KR106")
 

@@ -105,6 +105,77 @@ def test_uninstalling_leaves_what_others_put_there(fresh: Example) -> None:
     assert not (fresh.repo / ".pre-commit-config.yaml").exists()
 
 
+@pytest.mark.parametrize(
+    "lines", [("# Installed by registry-tool init --hooks.",), ("# By hand", "")]
+)
+def test_hooks_of_the_first_versions_are_replaced(fresh: Example, lines: tuple[str, ...]) -> None:
+    old = hooks(fresh) / "pre-commit"
+    command = 'exec registry-tool check --staged --registry "$(git config --get x || echo .)"'
+    old.write_text("\n".join(["#!/bin/sh", *lines, command, ""]))
+    ok(fresh, *PLAIN)
+    assert old.read_text() == scripts.script("pre-commit", str(BIN / "registry-tool"))
+    # With anything else in it, it is somebody's own.
+    theirs = f"#!/bin/sh\nnpm test || exit 1\n{command}\n"
+    old.write_text(theirs)
+    ok(fresh, *PLAIN)
+    assert old.read_text() == theirs
+
+
+def test_the_entry_of_the_first_versions_is_replaced(fresh: Example) -> None:
+    ok(fresh, "init", "--hooks")
+    config = fresh.repo / ".pre-commit-config.yaml"
+    now = config.read_text()
+    (entry,) = (line for line in now.splitlines() if "entry:" in line)
+    for old in ("registry-tool check --staged", "registry-tool check --staged --registry 'a b'"):
+        config.write_text(now.replace(entry, f"{entry.partition('entry')[0]}entry: {old}"))
+        ok(fresh, "init", "--hooks")
+        assert config.read_text() == now
+
+
+def test_going_over_to_pre_commit_leaves_no_hook_that_runs_twice(fresh: Example) -> None:
+    ok(fresh, *PLAIN)
+    ok(fresh, "init", "--hooks", "--hook-kind", "pre-commit")
+    assert [path.name for path in hooks(fresh).iterdir() if path.suffix == ".legacy"] == []
+    assert "pre_commit" in (hooks(fresh) / "pre-commit").read_text()
+
+
+def test_lefthook_is_told_what_to_run(fresh: Example) -> None:
+    mine = hooks(fresh) / "pre-push"
+    mine.write_text('#!/bin/sh\ncall_lefthook() { lefthook "$@"; }\ncall_lefthook run "pre-push"\n')
+    said = ok(fresh, *PLAIN)
+    block = said.partition("add to lefthook.yml:\n")[2].partition("installed")[0]
+    assert YAML(typ="safe").load(block) == {
+        "pre-push": {
+            "commands": {
+                "registry-check": {
+                    "run": "registry-tool hook pre-push {0}",
+                    "use_stdin": True,
+                }
+            }
+        }
+    }
+    assert "lefthook" in mine.read_text()
+
+
+def test_a_folder_of_hooks_that_cannot_be_written_is_named(fresh: Example) -> None:
+    fresh.git("config", "core.hooksPath", "/dev/null")
+    done = tool(fresh, *PLAIN)
+    assert done.returncode == 2
+    assert "/dev/null: hooks cannot be written there" in done.stderr
+    assert "core.hooksPath" in done.stderr
+
+
+@pytest.mark.parametrize("kind", ["plain", "pre-commit"])
+def test_a_registry_that_is_not_on_disk_is_not_made_anew(gated: Example, kind: str) -> None:
+    gated.git("sparse-checkout", "set", "--no-cone", "/records/")
+    words = ("init", ".", "--hooks", "--hook-kind", kind)
+    assert "made a registry" not in ok(gated, *words)
+    staged = gated.git("diff", "--cached", "--name-only").split()
+    assert staged == ([".pre-commit-config.yaml"] if kind == "pre-commit" else [])
+    done = tool(gated, "init", ".")
+    assert (done.returncode, "there is a registry here already" in done.stderr) == (2, True)
+
+
 def test_uninstall_without_hooks_is_wrong_use(fresh: Example) -> None:
     assert tool(fresh, "init", "--uninstall").returncode == 2
 
@@ -271,7 +342,8 @@ def test_a_missing_tool_refuses_what_it_should_judge(gated: Example, state: str)
     assert gated.try_git(*EMPTY_COMMIT, "--no-verify").returncode == 0
     # On PATH it is found all the same.
     gated.environment["PATH"] = f"{BIN}{os.pathsep}{gated.environment['PATH']}"
-    assert gated.try_git(*EMPTY_COMMIT).returncode == 0
+    put(gated, C)
+    assert f"Verified-row: {C.id}" in gated.git("log", "-1", "--format=%B")
 
 
 def test_a_commit_never_fails_for_want_of_trailers(gated: Example) -> None:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
 
-from tests.acceptance.gated import BIN, A, B, C, D, ok, put, refused, row, tool
+from tests.acceptance.gated import BIN, A, B, C, D, install, ok, put, refused, row, tool
 from tests.acceptance.gated import gated as gated
 from tests.acceptance.gated import gated_template as gated_template
+from tests.examples import example
 from tests.examples.build import Row
 from tests.examples.example import Example
 
@@ -68,6 +70,18 @@ def test_rows_of_two_branches_are_both_there_with_their_tables(gated: Example, w
     page = gated.path(GEMM_PAGE).read_text()
     assert "4096×1024×1024" in page
     assert "4096×2048×1024" in page
+
+
+def test_what_is_not_staged_does_not_get_into_the_tables_of_a_merge(gated: Example) -> None:
+    branch(gated, C)
+    put(gated, D)
+    edit(gated, B, "notes", '"not yet"')
+    done = gated.try_git(*WAYS["merge"])
+    assert "git commit --no-edit" in done.stderr, done.stdout + done.stderr
+    gated.git("commit", "--no-edit", "-q")
+    assert gated.git("status", "--porcelain").split() == ["M", B.id.record_path]
+    assert tool(gated, "check", "--ref", "HEAD").returncode == 0
+    assert "not yet" not in gated.git("show", f"HEAD:{GEMM_PAGE}")
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -286,7 +300,8 @@ def test_a_push_and_a_pull_between_two_people_end_in_one_registry(
     ann.git("push", "-q", "origin", "main")
     put(ben, D)
     ben.git("pull", "-q", "--rebase")
-    refused(ben, "push", "-q", "origin", "main", rule="KR301")
+    done = refused(ben, "push", "-q", "origin", "main", rule="KR301")
+    assert "next: registry-tool render && git commit -m Render, then push" in done.stdout
     ok(ben, "render")
     ben.git("commit", "-q", "-m", "Render")
     ben.git("push", "-q", "origin", "main")
@@ -297,11 +312,39 @@ def test_a_push_and_a_pull_between_two_people_end_in_one_registry(
     ]
 
 
-def test_a_missing_tool_leaves_a_conflict_and_no_guess(gated: Example) -> None:
+@pytest.mark.parametrize("state", ["gone", "without its Python", "killed", "broken"])
+def test_a_tool_that_gives_no_answer_leaves_an_ordinary_conflict(
+    gated: Example, state: str
+) -> None:
+    stand_in = gated.repo.parent / "registry-tool"
+    scripts = {"without its Python": "#!/nowhere/python\n", "killed": "#!/bin/sh\nkill -9 $$\n"}
+    if state != "gone":
+        stand_in.write_text(scripts.get(state, "#!/bin/sh\nexit 2\n"))
+        stand_in.chmod(0o755)
     config = gated.repo / ".git/config"
-    config.write_text(config.read_text().replace(str(BIN), "/nowhere"))
-    branch(gated, A_AGAIN)
-    put(gated, A_LATER)
+    config.write_text(config.read_text().replace(str(BIN / "registry-tool"), str(stand_in)))
+    folders = gated.environment["PATH"].split(os.pathsep)
+    gated.environment["PATH"] = os.pathsep.join(one for one in folders if one != str(BIN))
+    gated.git("checkout", "-q", "-b", "side")
+    for where, mine in (("side", A_AGAIN), ("main", A_LATER)):
+        gated.git("checkout", "-q", where)
+        gated.add(mine)
+        gated.commit()
     done = gated.try_git("merge", "side")
     assert done.returncode == 1
     assert f"CONFLICT (content): Merge conflict in {A.id.record_path}" in done.stdout
+    text = gated.path(A.id.record_path).read_text()
+    assert A_LATER.artifact in text.partition("<<<<<<< ours")[2].partition("=======")[0]
+    assert A_AGAIN.artifact in text.partition("=======")[2].partition(">>>>>>> theirs")[0]
+    # The names of a conflict never pass for a row.
+    gated.git("add", "-A")
+    gated.environment["PATH"] = os.pathsep.join(folders)
+    assert "KR007" in tool(gated, "check", "--staged").stdout
+
+
+def test_a_merge_in_a_folder_that_looks_like_an_option(tmp_path: Path) -> None:
+    made = install(example.make(tmp_path, A, B, inside="-v"))
+    branch(made, C, row(4096, 4096, 1024, second=9))
+    put(made, D)
+    made.git(*WAYS["merge"])
+    assert tool(made, "check", "--ref", "HEAD").returncode == 0
