@@ -128,7 +128,10 @@ def _run(verb: str, words: list[str]) -> int:
         status: int = module.run(args)
         return status
     except ToolError as error:
-        print(f"registry-tool {verb}: {error}", file=sys.stderr)
+        from registry_tool.report.escape import start
+
+        words_ = f"registry-tool {verb}: {error}"
+        print("\n".join(map(start, words_.split("\n"))), file=sys.stderr)
         return error.exit_status
     except OSError:
         raise

@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from registry_tool.commands.common import find, say, warn
+from registry_tool.commands.common import find, say, say_lines, warn
 from registry_tool.errors import EXIT_FINDINGS, EXIT_OK, UsageError
 from registry_tool.history import series, steps
 from registry_tool.history.environment import Facts, changed, environments
@@ -137,7 +137,7 @@ def _say_text(told: Iterable[Event]) -> bool:
     shown = False
     for one in told:
         shown = True
-        say("\n".join(event_lines(one)))
+        say_lines(event_lines(one))
     return shown
 
 
@@ -145,10 +145,12 @@ def _say_json(told: Iterable[Event]) -> bool:
     """One event per line: an indented form takes ten times as long to write."""
     import msgspec
 
+    from registry_tool.report.escape import json_seen
+
     encode = msgspec.json.Encoder().encode
     before, size, lines = "[\n", 0, []
     for one in told:
-        line = encode(one).decode()
+        line = json_seen(encode(one).decode())
         lines.append(line)
         size += len(line)
         if size > _BUFFER:
@@ -199,7 +201,7 @@ def _regressions(
         say_json([step_document(*pair) for pair in zip(found, differing, strict=True)])
     else:
         for pair in zip(found, differing, strict=True):
-            say("\n".join(step_lines(*pair)))
+            say_lines(step_lines(*pair))
         standing = sum(step.kind == "regression" and step.undone is None for step in found)
         if not found:
             say("no step beyond what the runs scatter by")
@@ -238,7 +240,7 @@ def _plot(args: argparse.Namespace, repository: Repository, selection: Selection
         )
         unicode = plot.draws_unicode(sys.stdout.encoding)
         values = [point.value for point in found]
-        say("\n".join(plot.plot(values, axes, plot.width(), _PLOT_ROWS, unicode)))
+        say_lines(plot.plot(values, axes, plot.width(), _PLOT_ROWS, unicode))
     if not drawn:
         raise UsageError(
             f"no run of {', '.join(row for row, _ in rows[:3])} has such a figure",

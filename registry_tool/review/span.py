@@ -50,11 +50,14 @@ def _own_work(repository: Repository) -> Span:
     if main is None:
         head = repository.head
         return Span(_parent(repository, head, "HEAD"), head, "HEAD")
-    base = _parting(repository, main, repository.head, "the main branch", "HEAD")
+    base = _parting(repository, main, repository.head, main[:12], "HEAD")
     return Span(base, repository.head, f"{base[:12]}..HEAD")
 
 
 def _commit(repository: Repository, revision: str) -> str:
+    if revision.startswith("^"):
+        # To git this is a commit and all that is not to be shown with it.
+        raise GitError(f"no commit is called {revision!r}", fix="registry-tool review BASE..HEAD")
     try:
         return git.resolve(repository, revision)
     except GitError:
