@@ -34,7 +34,12 @@ _PLOT_ROWS = 8
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Which rows to show, since when, and how."""
-    parser.add_argument("kernel", nargs="?", metavar="KERNEL", help="only rows of this kernel")
+    parser.add_argument(
+        "kernel",
+        nargs="?",
+        metavar="KERNEL",
+        help="only rows of this kernel; * and ? stand for others",
+    )
     parser.add_argument(
         "shape",
         nargs="?",
@@ -44,7 +49,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     which = parser.add_argument_group("which rows and commits")
     which.add_argument("--kernel", dest="kernel_name", metavar="NAME", help="the same as KERNEL")
     which.add_argument("--target", metavar="NAME", help="only rows of this target")
-    which.add_argument("--model", metavar="NAME", help="only rows that this model ever used")
+    which.add_argument(
+        "--model", metavar="NAME", help="only rows that this model ever used; * and ? too"
+    )
     which.add_argument("--author", metavar="TEXT", help="only commits whose author has this in it")
     when = "a commit, 2026-01-31, or '2 weeks ago'"
     which.add_argument("--since", metavar="DATE|REV", help=f"only commits after it: {when}")

@@ -125,7 +125,7 @@ def parse_command(line: str) -> tuple[str, dict[str, str], str]:
 def test_an_annotation_round_trips_through_the_runners_escaping(text: str) -> None:
     out = FORMATS["github"](report(text), "way/").split("\n")
     assert len(out) == 3
-    kind, properties, message = parse_command(out[0])
+    kind, properties, message = parse_command(out[1])
     safe = escape.line(text)
     assert kind == "error"
     # The runner's own unescaping is not exact for text that looks escaped; ours never splits.
