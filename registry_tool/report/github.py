@@ -31,7 +31,7 @@ def write(report: Report, way: str) -> str:
 
 
 def write_review(review: Review, way: str) -> str:
-    """The same for a review, with a notice per row that got worse."""
+    """The same for a review, with a notice per row that got worse or newly stale."""
     from registry_tool.report.review_words import counts
 
     worse = [
@@ -45,9 +45,20 @@ def write_review(review: Review, way: str) -> str:
         for row in review.rows
         if row.worse and row.after
     ]
+    stale = [
+        command(
+            "notice",
+            f"{one.row}: {'; '.join(one.reasons)}",
+            file=f"{way}records/{one.row}.json",
+            line="1",
+            title="Evidence is stale",
+        )
+        for one in review.stale
+        if one.newly
+    ]
     findings = _lines((placed.finding for placed in review.findings), way)
     summary = "; ".join(counts(review))
-    return _written("Registry review", summary, review.blocking, [*findings, *worse])
+    return _written("Registry review", summary, review.blocking, [*findings, *worse, *stale])
 
 
 def _written(title: str, summary: str, blocking: int, commands: Sequence[str]) -> str:

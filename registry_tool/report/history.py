@@ -17,6 +17,7 @@ from registry_tool.report.plot import number
 
 _FIGURES = ("mean_rel_L1", "herd")
 _GROUPS = ("tile.", "performance.")
+_UNREADABLE = "unreadable"
 _SHOWN = ("device", "driver", "firmware", "power_mode")
 
 
@@ -24,8 +25,12 @@ def event_lines(event: Event) -> Iterator[str]:
     """One event: when, who, what, and which fields."""
     yield f"{event.date} {event.commit[:12]} {event.author}: {event.event} {event.record}"
     before, after = event.before or {}, event.after or {}
-    if event.event == "changed":
-        for field in dict.fromkeys((*before, *after)):
+    if after.get(_UNREADABLE):
+        yield f"    it cannot be read: {after[_UNREADABLE]}"
+    elif event.event == "changed":
+        if before.get(_UNREADABLE):
+            yield f"    it could not be read before: {before[_UNREADABLE]}"
+        for field in dict.fromkeys(one for one in (*before, *after) if one != _UNREADABLE):
             yield f"    {field}: {value(before.get(field))} -> {value(after.get(field))}"
     else:
         fields = after if event.event == "added" else before
