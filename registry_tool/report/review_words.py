@@ -63,6 +63,8 @@ def counts(review: Review) -> list[str]:
         found.append(f"{many(len(review.stale), 'stale row')} ({newly} newly)")
     if review.verdicts.not_passed:
         found.append(f"{many(len(review.verdicts.not_passed), 'new verdict')} did not pass")
+    if review.verdicts.signed:
+        found.append(f"{many(len(review.verdicts.signed), 'old verdict')} signed")
     warnings = len(review.findings) - review.blocking
     if warnings:
         found.append(many(warnings, "warning"))
@@ -214,11 +216,13 @@ def altered(review: Review) -> list[Answer]:
 
 
 def run_lines(verdicts: Verdicts) -> Iterator[str]:
-    """Verdicts that did not pass, and old ones that are touched."""
+    """Verdicts that did not pass, and old ones that are touched or newly signed."""
     for run in verdicts.not_passed:
         yield f"{run.row}: {run.run_id} {run.status}{f': {run.reason}' if run.reason else ''}"
     for words, paths in (("edited", verdicts.edited), ("deleted", verdicts.deleted)):
         yield from (f"{words}: {path}" for path in paths)
+    for one in verdicts.signed:
+        yield f"signed by {one.signer or 'somebody'}: {one.artifact}"
 
 
 def findings(review: Review) -> tuple[list[Finding], list[Finding], list[Finding]]:
