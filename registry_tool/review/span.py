@@ -55,9 +55,6 @@ def _own_work(repository: Repository) -> Span:
 
 
 def _commit(repository: Repository, revision: str) -> str:
-    if revision.startswith("^"):
-        # To git this is a commit and all that is not to be shown with it.
-        raise GitError(f"no commit is called {revision!r}", fix="registry-tool review BASE..HEAD")
     try:
         return git.resolve(repository, revision)
     except GitError:

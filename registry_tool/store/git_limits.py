@@ -13,6 +13,7 @@ _DATE = re.compile(
     r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d)?( ?(Z|[+-]\d\d:?\d\d))?)?"
     r"|(\d{1,6}|an?)[ .](second|minute|hour|day|week|month|year)s?[ .]ago|yesterday|today|now"
 )
+_ZEROS = re.compile(r"0{40}(?:0{24})?")
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 
 
@@ -36,6 +37,8 @@ def commits_of(repository: Repository, tip: str, without: str | None) -> set[str
 def parse_range(text: str | None) -> tuple[str | None, str]:
     """What ``text`` leaves out and where it ends: ``A..B``, ``A..``, ``..B`` or ``B``.
 
+    An A of zeros (what a code host calls the state before a first push) leaves out nothing.
+
     Raises UsageError for ``A...B``, which leaves open what came before what.
     """
     if text is None:
@@ -46,6 +49,8 @@ def parse_range(text: str | None) -> tuple[str | None, str]:
             fix=f"git merge-base {text.replace('...', ' ')}",
         )
     before, dots, after = text.partition("..")
+    if dots and _ZEROS.fullmatch(before):
+        return None, after or "HEAD"
     return (before or "HEAD", after or "HEAD") if dots else (None, text or "HEAD")
 
 

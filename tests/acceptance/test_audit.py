@@ -234,12 +234,19 @@ def test_text_says_which_row_by_whom_and_what_to_type(good: Example, row: Row) -
     assert "1 found in 2 commits" in out
 
 
-@pytest.mark.parametrize("words", ["nowhere", "a...b", "x..y", "HEAD~99.."])
+@pytest.mark.parametrize("words", ["nowhere", "a...b", "x..y", "HEAD~99..", "^HEAD", "^HEAD..HEAD"])
 def test_a_range_that_is_none_is_wrong_use(
     good: Example, capsys: pytest.CaptureFixture[str], words: str
 ) -> None:
     assert good.command("audit", "--no-rules", words)[0] == 2
-    assert "Traceback" not in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "Traceback" not in said
+    assert "fatal" not in said
+    assert "next: " in said
+
+
+def test_a_base_of_zeros_is_all_that_reaches_the_end(good: Example) -> None:
+    assert good.command("audit", f"{'0' * 40}..HEAD") == (0, "nothing found in 1 commit\n")
 
 
 def shallow(good: Example, tmp_path: Path) -> Example:
