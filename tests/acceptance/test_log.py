@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -158,3 +160,27 @@ def test_a_record_that_is_nested_too_deeply_hides_no_history(
     assert "it cannot be read: it is nested too deeply" in out
     assert "it could not be read before: it is nested too deeply" in out
     assert good.command("audit", "--no-rules")[0] == 0
+
+
+@pytest.mark.parametrize("alphabet", ["latin-1", "ascii"])
+def test_a_terminal_with_few_letters_gets_the_others_written_out(
+    good: Example, row: Row, alphabet: str
+) -> None:
+    note = "日本 × 🚀"
+    good.write({row.id.record_path: canonical.encode(replace(row.record, notes=[note]))})
+    good.commit("Note")
+    environment = {**good.environment, "PYTHONIOENCODING": alphabet}
+
+    def output(*words: str) -> bytes:
+        return subprocess.run(
+            [sys.executable, "-m", "registry_tool", *words],
+            cwd=good.root,
+            env=environment,
+            capture_output=True,
+            check=True,
+        ).stdout
+
+    assert "\\u65e5\\u672c" in output("log").decode(alphabet)
+    # Documents are for programs, which read UTF-8.
+    found = json.loads(output("log", "--format", "json").decode("utf-8"))
+    assert found[0]["after"]["notes"] == [note]
