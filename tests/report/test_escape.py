@@ -190,6 +190,7 @@ def test_what_is_behind_a_click_is_cut_first() -> None:
     assert len(out.encode()) <= 65_536
     assert sum(line.startswith("| re-measured") for line in out.split("\n")) == 200
     assert "more; `--format json` has all of them" in out
+    assert "note added: a remark" in out
 
 
 def test_a_small_comment_is_not_cut() -> None:
