@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -90,6 +91,16 @@ def _open_streams() -> None:
             mode = "r" if name == "stdin" else "w"
             # It lives as long as the process.
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115
+    for stream in (sys.stdout, sys.stderr):
+        # What a terminal's alphabet lacks is written out.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _in_utf8() -> None:
+    """Programs read documents as UTF-8, whatever the alphabet of the terminal is."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
 
 
 def _flushed(status: int) -> int:
@@ -125,10 +136,15 @@ def _run(verb: str, words: list[str]) -> int:
     try:
         # Common options may stand before the verb as well as after it.
         args = parser.parse_args([*words[:at], *words[at + 1 :]])
+        if args.format != "text":
+            _in_utf8()
         status: int = module.run(args)
         return status
     except ToolError as error:
-        print(f"registry-tool {verb}: {error}", file=sys.stderr)
+        from registry_tool.report.escape import start
+
+        words_ = f"registry-tool {verb}: {error}"
+        print("\n".join(map(start, words_.split("\n"))), file=sys.stderr)
         return error.exit_status
     except OSError:
         raise

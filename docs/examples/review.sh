@@ -8,7 +8,10 @@ registry=$1
 base=${2:-}
 case "$base" in
   '') range=HEAD ;;
-  *[!0]*) range=$base...HEAD ;;
+  *[!0]*)
+    # After a force-push the host may still have what no branch leads to any more.
+    git cat-file -e "$base^{commit}" 2>/dev/null || git fetch -q --no-tags origin "$base" || true
+    range=$base...HEAD ;;
   *) range=$base..HEAD ;;
 esac
 exec registry-tool review --registry "$registry" \

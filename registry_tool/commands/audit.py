@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 
-from registry_tool.commands.common import find, say, say_json, warn
+from registry_tool.commands.common import find, say, say_json, say_lines, warn
 from registry_tool.errors import EXIT_FINDINGS, EXIT_OK, GitError
 from registry_tool.history.audit import finding
 from registry_tool.history.audit.finding import Found
@@ -80,9 +80,13 @@ def _say_text(result: Audit, quiet: bool) -> None:
         for one in found[:_SHOWN]:
             commit = one.commit
             where = one.record or one.path
-            say(f"  {commit.oid[:12]} {commit.date} {commit.author}: {where}")
-            say(f"    {one.path}: {one.message}")
-            say(f"    next: {one.fix}")
+            say_lines(
+                (
+                    f"  {commit.oid[:12]} {commit.date} {commit.author}: {where}",
+                    f"    {one.path}: {one.message}",
+                    f"    next: {one.fix}",
+                )
+            )
         if len(found) > _SHOWN:
             say(f"  and {len(found) - _SHOWN} more; --format json has all of them")
     looked = f"{result.commits:,} commit{'' if result.commits == 1 else 's'}"

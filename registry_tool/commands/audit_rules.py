@@ -11,7 +11,8 @@ from registry_tool.history.audit.look import Range
 from registry_tool.rules.model import Finding
 from registry_tool.store import git, snapshot
 from registry_tool.store.git import Repository
-from registry_tool.store.git_history import Commit, commits
+from registry_tool.store.git_history import Commit, commits, place_of
+from registry_tool.store.root import POLICY
 
 _TOLD_ALREADY = ("KR106", "KR601")
 """Rules about a change whose cases the audit finds itself, and tells of in its own words."""
@@ -26,7 +27,7 @@ def failing(root: Path, repository: Repository, wanted: Range) -> Iterator[Found
     if base is None:
         # A range begins after a commit: the first one of all is judged by itself.
         first = next(oid for oid in reversed(listed) if not listed[oid].parents)
-        yield from _first(root, listed[first])
+        yield from _first(root, repository, listed[first])
         base = first
     tip = git.resolve(repository, wanted.tip)
     for step, findings in ranges.failing(root, repository, base, tip, _is_wanted):
@@ -49,10 +50,14 @@ def _found(commit: Commit, finding: Finding) -> Found:
     )
 
 
-def _first(root: Path, commit: Commit) -> Iterator[Found]:
+def _first(root: Path, repository: Repository, commit: Commit) -> Iterator[Found]:
     from registry_tool.rules.engine import check
 
     made = datetime.fromisoformat(commit.date.replace("Z", "+00:00"))
-    for finding in check(snapshot.of_revision(root, commit.oid), f"{made:%Y-%m-%d}").findings:
+    here = repository.at(place_of(repository, commit.oid))
+    state = snapshot.of_commit(root, here, commit.oid, None)
+    if not {POLICY, "records", "verdicts"} & {path.split("/")[0] for path in state.oids}:
+        return  # the registry began later
+    for finding in check(state, f"{made:%Y-%m-%d}").findings:
         if finding.severity == "error" and _is_wanted(finding.rule):
             yield _found(commit, finding)

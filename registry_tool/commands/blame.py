@@ -8,10 +8,11 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from registry_tool.commands.common import find, find_row, say, say_json, warn
+from registry_tool.commands.common import find, find_row, say_json, say_lines, warn
 from registry_tool.errors import EXIT_OK, UsageError
 from registry_tool.history import blame, series
 from registry_tool.history.versions import document, versions
+from registry_tool.report.escape import line
 from registry_tool.store import git, git_limits
 
 if TYPE_CHECKING:
@@ -35,28 +36,28 @@ def run(args: argparse.Namespace) -> int:
     repository = git.require_repository(root)
     state = snapshot.of_worktree(root) if args.at is None else snapshot.of_revision(root, args.at)
     row = find_row(registry.load(state), args.row)
-    line = _line(repository, row, args.at or "HEAD")
+    led = _led(repository, row, args.at or "HEAD")
     shown = document(state.read(row.record_path))
     if "unreadable" in shown:
         raise UsageError(
             f"it cannot be read: {shown['unreadable']}", path=row.record_path,
             fix=f"registry-tool log {row.kernel} {row.key.partition('+')[0]}",
         )  # fmt: skip
-    lines = blame.blame(line, shown)
+    lines = blame.blame(led, shown)
     if args.format == "json":
         say_json([_document(one) for one in lines])
     else:
         wide = max(len(one.field) for one in lines)
-        who = [_who(one) for one in lines]
+        who = [line(_who(one)) for one in lines]
         column = max(map(len, who))
         for name, one in zip(who, lines, strict=True):
-            say(f"{name:<{column}}  {one.field:<{wide}}  {_gist(one.value)}")
+            say_lines([f"{name:<{column}}  {one.field:<{wide}}  {line(_gist(one.value))}"])
     if git_limits.cut_at(repository):
         warn("history ends here: shallow clone; git fetch --unshallow")
     return EXIT_OK
 
 
-def _line(repository: git.Repository, row: RowId, revision: str) -> list[Version]:
+def _led(repository: git.Repository, row: RowId, revision: str) -> list[Version]:
     if revision == "HEAD" and git.head(repository) is None:
         return []
 

@@ -44,11 +44,18 @@ def silence(stream: TextIO) -> None:
     os.close(nowhere)
 
 
+def say_lines(lines: Iterable[str]) -> None:
+    """Lines of result that hold what strangers wrote, each made harmless."""
+    from registry_tool.report.escape import start
+
+    say("\n".join(map(start, lines)))
+
+
 def say_json(document: Any) -> None:
     """A result as JSON, to standard output."""
-    import json
+    from registry_tool.report.escape import json_text
 
-    say(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False))
+    say(json_text(document))
 
 
 def find(args: argparse.Namespace) -> Path:

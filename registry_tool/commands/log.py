@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from registry_tool.commands.common import find, say, warn
+from registry_tool.commands.common import find, say, say_lines, warn
 from registry_tool.errors import EXIT_FINDINGS, EXIT_OK, UsageError
 from registry_tool.history import series, steps
 from registry_tool.history.environment import Facts, changed, environments
@@ -34,7 +34,12 @@ _PLOT_ROWS = 8
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Which rows to show, since when, and how."""
-    parser.add_argument("kernel", nargs="?", metavar="KERNEL", help="only rows of this kernel")
+    parser.add_argument(
+        "kernel",
+        nargs="?",
+        metavar="KERNEL",
+        help="only rows of this kernel; * and ? stand for others",
+    )
     parser.add_argument(
         "shape",
         nargs="?",
@@ -44,7 +49,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     which = parser.add_argument_group("which rows and commits")
     which.add_argument("--kernel", dest="kernel_name", metavar="NAME", help="the same as KERNEL")
     which.add_argument("--target", metavar="NAME", help="only rows of this target")
-    which.add_argument("--model", metavar="NAME", help="only rows that this model ever used")
+    which.add_argument(
+        "--model", metavar="NAME", help="only rows that this model ever used; * and ? too"
+    )
     which.add_argument("--author", metavar="TEXT", help="only commits whose author has this in it")
     when = "a commit, 2026-01-31, or '2 weeks ago'"
     which.add_argument("--since", metavar="DATE|REV", help=f"only commits after it: {when}")
@@ -137,7 +144,7 @@ def _say_text(told: Iterable[Event]) -> bool:
     shown = False
     for one in told:
         shown = True
-        say("\n".join(event_lines(one)))
+        say_lines(event_lines(one))
     return shown
 
 
@@ -145,10 +152,12 @@ def _say_json(told: Iterable[Event]) -> bool:
     """One event per line: an indented form takes ten times as long to write."""
     import msgspec
 
+    from registry_tool.report.escape import json_seen
+
     encode = msgspec.json.Encoder().encode
     before, size, lines = "[\n", 0, []
     for one in told:
-        line = encode(one).decode()
+        line = json_seen(encode(one).decode())
         lines.append(line)
         size += len(line)
         if size > _BUFFER:
@@ -199,7 +208,7 @@ def _regressions(
         say_json([step_document(*pair) for pair in zip(found, differing, strict=True)])
     else:
         for pair in zip(found, differing, strict=True):
-            say("\n".join(step_lines(*pair)))
+            say_lines(step_lines(*pair))
         standing = sum(step.kind == "regression" and step.undone is None for step in found)
         if not found:
             say("no step beyond what the runs scatter by")
@@ -238,7 +247,7 @@ def _plot(args: argparse.Namespace, repository: Repository, selection: Selection
         )
         unicode = plot.draws_unicode(sys.stdout.encoding)
         values = [point.value for point in found]
-        say("\n".join(plot.plot(values, axes, plot.width(), _PLOT_ROWS, unicode)))
+        say_lines(plot.plot(values, axes, plot.width(), _PLOT_ROWS, unicode))
     if not drawn:
         raise UsageError(
             f"no run of {', '.join(row for row, _ in rows[:3])} has such a figure",

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import fnmatch
+import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -34,6 +36,8 @@ class Selection:
     since_moment: int | None
     until_moment: int | None
     newer: frozenset[str] | None
+    seen: set[str] = field(default_factory=set, repr=False)
+    """Models that rows were found to be used by, for who mistypes one."""
 
     def of(self, found: Iterable[Version]) -> Iterator[Version]:
         """The versions that are asked for."""
@@ -44,8 +48,12 @@ class Selection:
         if self.model is None:
             return iter(found)
         listed = list(found)
-        rows = {one.row for one in listed if _uses(one.before, self.model)}
-        rows |= {one.row for one in listed if _uses(one.after, self.model)}
+        rows = set()
+        for one in listed:
+            models = {*_models(one.before), *_models(one.after)}
+            self.seen.update(models)
+            if any(_is_like(name, self.model) for name in models):
+                rows.add(one.row)
         return (one for one in listed if one.row in rows)
 
     def takes(self, commit: Commit) -> bool:
@@ -67,8 +75,10 @@ class Selection:
         """What to say where nothing was found; raises UsageError for a kernel that is none."""
         if self.kernel is not None:
             _require_known(self.kernel, self.root)
-        if self.model is not None:
-            return f"no row was ever used by a model called {self.model!r}"
+        if self.model is not None and not any(_is_like(name, self.model) for name in self.seen):
+            close = _close(self.model, self.seen)
+            hint = f"; did you mean {close}?" if close else ""
+            return f"no row was ever used by a model called {self.model!r}{hint}"
         narrowed = self.kernel or self.wanted or self.author or self.newer is not None
         dated = self.since_moment is not None or self.until_moment is not None
         return "no commit has such a row" if narrowed or dated else "no commit has a row yet"
@@ -134,7 +144,7 @@ def _wanted(args: argparse.Namespace, kernel: str | None, root: Path) -> Wanted 
         shape, _, of = key.partition("+")
         return (
             args.target in (None, target)
-            and kernel in (None, of_kernel)
+            and (kernel is None or _is_like(of_kernel, kernel))
             and sizes in (None, shape)
             and variant in (None, of)
         )
@@ -150,7 +160,7 @@ def _key(text: str | None, kernel: str | None, root: Path) -> tuple[str | None, 
     if "=" in shape:
         from registry_tool.commands.common import parse_shape
 
-        if kernel is None:
+        if kernel is None or _WILD.search(kernel):
             raise UsageError("a shape needs its kernel", fix="registry-tool log KERNEL SHAPE")
         spec = _registry(root).spec(kernel)
         shape = "x".join(map(str, parse_shape(spec, [shape]).values()))
@@ -170,17 +180,33 @@ def _registry(root: Path) -> Registry:
 
 def _require_known(kernel: str, root: Path) -> None:
     specs = _registry(root).specs
-    if kernel not in specs:
-        import difflib
-
-        names = {name.lower(): name for name in specs}
-        close = difflib.get_close_matches(kernel.lower(), names, 1)
-        hint = f"; did you mean {names[close[0]]}?" if close else f"; known are {', '.join(specs)}"
+    if not any(_is_like(name, kernel) for name in specs):
+        close = _close(kernel, specs)
+        hint = f"; did you mean {close}?" if close else f"; known are {', '.join(specs)}"
         raise UsageError(f"unknown kernel {kernel!r}{hint}")
 
 
-def _uses(document: Document | None, model: str) -> bool:
-    uses = (document or {}).get("used_by")
-    return isinstance(uses, list) and any(
-        isinstance(use, dict) and use.get("model") == model for use in uses
+def _close(name: str, known: Iterable[str]) -> str | None:
+    import difflib
+
+    names = {one.lower(): one for one in known}
+    close = difflib.get_close_matches(name.lower(), names, 1)
+    return names[close[0]] if close else None
+
+
+_WILD = re.compile(r"[*?\[]")
+
+
+def _is_like(name: str, pattern: str) -> bool:
+    """Whether ``name`` is ``pattern``, which may hold the signs of a shell's patterns."""
+    return name == pattern or (
+        _WILD.search(pattern) is not None and fnmatch.fnmatchcase(name, pattern)
     )
+
+
+def _models(document: Document | None) -> Iterator[str]:
+    uses = (document or {}).get("used_by")
+    for use in uses if isinstance(uses, list) else ():
+        model = use.get("model") if isinstance(use, dict) else None
+        if isinstance(model, str):
+            yield model

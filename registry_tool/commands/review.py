@@ -69,6 +69,11 @@ def _file(text: str) -> tuple[str, Path]:
             f"--write takes FORMAT=FILE with one of {', '.join(FORMATS)}, found {text!r}",
             fix="registry-tool review --write md=review.md",
         )
+    if Path(name).is_dir():
+        raise UsageError(
+            f"--write takes a file, and {name} is a folder",
+            fix=f"registry-tool review --write {format_}={name.rstrip('/')}/review.{format_}",
+        )
     return format_, Path(name)
 
 

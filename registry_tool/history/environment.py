@@ -32,7 +32,7 @@ def facts(data: bytes) -> Facts | None:
     """What the verdict says of its machine; None if it cannot be read."""
     try:
         environment = _decode(data).environment
-    except msgspec.MsgspecError:
+    except (msgspec.MsgspecError, RecursionError):
         return None
     found: Facts = {}
     for name, fact in environment.items():

@@ -83,7 +83,31 @@ def document(data: bytes) -> Document:
         found = _decode(data)
     except msgspec.DecodeError as error:
         return {"unreadable": str(error)}
-    return found if isinstance(found, dict) else {"unreadable": "not a JSON object"}
+    except RecursionError:
+        return {"unreadable": "it is nested too deeply"}
+    if not isinstance(found, dict):
+        return {"unreadable": "not a JSON object"}
+    # Counting is cheap, and hardly a record has so many.
+    if data.count(b"{") + data.count(b"[") > _NESTED and _is_deep(found):
+        return {"unreadable": "it is nested too deeply"}
+    return found
+
+
+_NESTED = 100
+_DEEPEST = 30
+
+
+def _is_deep(document: Document) -> bool:
+    """Whether something lies deeper in ``document`` than any field of a record does."""
+    level: list[object] = [document]
+    for _ in range(_DEEPEST):
+        level = [
+            below
+            for one in level
+            if isinstance(one, dict | list)
+            for below in (one.values() if isinstance(one, dict) else one)
+        ]
+    return bool(level)
 
 
 def _blobs(commit: Commit) -> list[str]:

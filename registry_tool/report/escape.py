@@ -81,10 +81,17 @@ def json_text(document: Any) -> str:
     """``document`` as indented JSON, in which nothing that cannot be seen stands raw."""
     import json
 
-    text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
+    return json_seen(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def json_seen(text: str) -> str:
+    """Finished JSON, with an escape for all in it that cannot be seen."""
     # Outside strings JSON has none of these, so an escape may stand for each.
-    text = _JSON.sub(lambda found: json.dumps(found[0])[1:-1], text)
-    return _RUNNER.sub(lambda found: f"{found[1]}\\u005b", text)
+    if not text.isascii() or "\x7f" in text:
+        import json
+
+        text = _JSON.sub(lambda found: json.dumps(found[0])[1:-1], text)
+    return _RUNNER.sub(lambda found: f"{found[1]}\\u005b", text) if "##" in text else text
 
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

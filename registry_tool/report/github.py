@@ -1,11 +1,13 @@
 """Findings as workflow commands, which GitHub shows as annotations at their lines.
 
-GitHub shows ten errors and ten warnings of a step, so those of the change come first.
+GitHub shows ten errors, ten warnings and ten notices of a step, the first ones: so the summary
+leads, what is about the change comes next, and the summary says how many are not shown.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from registry_tool.report.escape import data, line, property_, short
@@ -17,22 +19,22 @@ if TYPE_CHECKING:
 
 _LIMIT = 4000
 """Characters of a message; GitHub cuts longer ones without a word."""
+_SHOWN = 10
+"""Annotations of one kind that GitHub shows of a step."""
 
 
 def write(report: Report, way: str) -> str:
-    """An annotation per finding, and one that sums up."""
+    """An annotation that sums up, and one per finding."""
     blocking = report.blocking
-    kind = "error" if blocking else "notice"
     summary = f"{blocking} blocking of {len(report.findings)} findings in {report.records} rows"
-    return "\n".join([*_lines(report.findings, way), command(kind, summary, title="Registry")])
+    return _written("Registry", summary, blocking, list(_lines(report.findings, way)))
 
 
 def write_review(review: Review, way: str) -> str:
-    """The same for a review, with a notice per row that got worse."""
+    """The same for a review, with a notice per row that got worse or newly stale."""
     from registry_tool.report.review_words import counts
 
-    kind = "error" if review.blocking else "notice"
-    worse = (
+    worse = [
         command(
             "notice",
             f"{row.row}: " + "; ".join(step(one) for one in row.figures if one.trend == "worse"),
@@ -42,10 +44,35 @@ def write_review(review: Review, way: str) -> str:
         )
         for row in review.rows
         if row.worse and row.after
-    )
+    ]
+    stale = [
+        command(
+            "notice",
+            f"{one.row}: {'; '.join(one.reasons)}",
+            file=f"{way}records/{one.row}.json",
+            line="1",
+            title="Evidence is stale",
+        )
+        for one in review.stale
+        if one.newly
+    ]
     findings = _lines((placed.finding for placed in review.findings), way)
-    summary = command(kind, "; ".join(counts(review)), title="Registry review")
-    return "\n".join([*findings, *worse, summary])
+    summary = "; ".join(counts(review))
+    return _written("Registry review", summary, review.blocking, [*findings, *worse, *stale])
+
+
+def _written(title: str, summary: str, blocking: int, commands: Sequence[str]) -> str:
+    """All annotations, the one that sums up first; it counts those that nobody will see."""
+    kind = "error" if blocking else "notice"
+    numbers = Counter(one[2:].partition(" ")[0] for one in commands)
+    numbers[kind] += 1
+    unseen = [
+        f"{number - _SHOWN} more {word}{'' if number == _SHOWN + 1 else 's'}"
+        for word, number in numbers.items()
+        if number > _SHOWN
+    ]
+    rest = f"; {' and '.join(unseen)} not shown as annotations: see the log" if unseen else ""
+    return "\n".join([command(kind, f"{summary}{rest}", title=title), *commands])
 
 
 def _lines(findings: Iterable[Finding], way: str) -> Iterator[str]:

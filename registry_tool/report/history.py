@@ -8,6 +8,7 @@ from typing import Any
 
 from msgspec import UNSET
 
+from registry_tool.history.diff import difference
 from registry_tool.history.environment import Facts
 from registry_tool.history.log import Event
 from registry_tool.history.series import METRICS, Point
@@ -16,6 +17,7 @@ from registry_tool.report.plot import number
 
 _FIGURES = ("mean_rel_L1", "herd")
 _GROUPS = ("tile.", "performance.")
+_UNREADABLE = "unreadable"
 _SHOWN = ("device", "driver", "firmware", "power_mode")
 
 
@@ -23,8 +25,12 @@ def event_lines(event: Event) -> Iterator[str]:
     """One event: when, who, what, and which fields."""
     yield f"{event.date} {event.commit[:12]} {event.author}: {event.event} {event.record}"
     before, after = event.before or {}, event.after or {}
-    if event.event == "changed":
-        for field in dict.fromkeys((*before, *after)):
+    if after.get(_UNREADABLE):
+        yield f"    it cannot be read: {after[_UNREADABLE]}"
+    elif event.event == "changed":
+        if before.get(_UNREADABLE):
+            yield f"    it could not be read before: {before[_UNREADABLE]}"
+        for field in dict.fromkeys(one for one in (*before, *after) if one != _UNREADABLE):
             yield f"    {field}: {value(before.get(field))} -> {value(after.get(field))}"
     else:
         fields = after if event.event == "added" else before
@@ -81,20 +87,46 @@ def step_lines(step: Step, environment: Mapping[str, list[str | None]]) -> Itera
     word = "worse" if step.kind == "regression" else "better"
     yield (
         f"{step.row}: {METRICS[step.metric][0]} {number(step.level)} -> "
-        f"{number(step.after.value)}{of} ({step.share:+.1%}, {word}; {_allowance(step)})"
+        f"{number(step.after.value)}{of} ({_share(step)}{word}; {_allowance(step)})"
     )
     first = "first bad commit" if step.kind == "regression" else "first better one"
     yield f"    {first}  {_place(step.after)}"
     yield f"    last before it    {_place(step.before)}"
+    if step.start is not None:
+        yield f"    crept away since  {_place(step.start)}"
     if step.undone is not None:
         yield f"    back since        {_place(step.undone)}"
     elif not step.confirmed:
         yield "    the latest run: no later one has confirmed it yet"
     yield f"    verdict {step.after.verdict}"
-    lines = moved(environment)
+    lines = [*_settings(step), *moved(environment)]
     yield from (f"    {line}" for line in lines)
     if not lines:
-        yield "    nothing that the verdicts know of the machine differs"
+        yield "    tile and herd are the same, and all that the verdicts know of the machine"
+
+
+def _settings(step: Step) -> list[str]:
+    return [
+        f"{field}: {value(before)} -> {value(after)}"
+        for field, (before, after) in settings_changed(step).items()
+    ]
+
+
+def settings_changed(step: Step) -> dict[str, list[Any]]:
+    """Field to [before, after] of what the two rows ran with, where it differs."""
+    before, after = step.before.version.after, step.after.version.after
+    return {
+        one.field: [one.before, one.after]
+        for one in difference(before or {}, after or {})
+        if one.field in _SETTINGS or one.field.startswith("tile.")
+    }
+
+
+_SETTINGS = ("herd", "tiles_in_flight", "precision", "verdict.kind")
+
+
+def _share(step: Step) -> str:
+    return "" if step.share is None else f"{step.share:+.1%}, "
 
 
 def _allowance(step: Step) -> str:
@@ -121,6 +153,8 @@ def step_document(step: Step, environment: Mapping[str, list[str | None]]) -> di
         "after": _point(step.after),
         "confirmed": step.confirmed,
         "undone": None if step.undone is None else _point(step.undone),
+        "crept_since": None if step.start is None else _point(step.start),
+        "settings_changed": settings_changed(step),
         "environment_changed": dict(environment),
     }
 

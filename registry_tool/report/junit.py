@@ -33,7 +33,10 @@ def write(report: Report, way: str) -> str:
 
 
 def write_review(review: Review, way: str) -> str:
-    """A case per row that changed, and one per row or file that a finding is about besides."""
+    """A case per row that changed, and one per row or file that a finding is about besides.
+
+    Stale rows are cases that pass and say why they are stale: the gate's findings fail them.
+    """
     from registry_tool.report.review_words import row_lines
 
     about: dict[str, list[Finding]] = defaultdict(list)
@@ -50,7 +53,14 @@ def write_review(review: Review, way: str) -> str:
               list(row_lines(row)), way)
         for row in review.rows
     ]  # fmt: skip
-    suites = [_suite("rows", rows), _suite("findings", list(_by_place(rest, way)))]
+    others = list(_by_place(rest, way))
+    stale = [_case("stale", one.row, [], one.reasons, way) for one in review.stale]
+    if not rows and not others:
+        # Readers take a file without a test for a run that went wrong.
+        others = [_case("gate", "nothing changed, and nothing is refused", [], [], way)]
+    suites = [_suite("rows", rows), _suite("findings", others)]
+    if stale:
+        suites.append(_suite("stale evidence", stale))
     return _document("registry-tool review", suites, None)
 
 

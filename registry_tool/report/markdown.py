@@ -47,29 +47,40 @@ def section(
 def document(head: str, sections: Sequence[Section], limit: int = COMMENT_BYTES) -> str:
     """``head`` and the sections that have rows, in at most ``limit`` bytes.
 
-    Where they do not fit, every section keeps as many of its first rows as all can.
+    Where they do not fit, those behind a click are cut first, to as many of their first rows as
+    all of them can have, and the others only if that is not enough.
     """
     wanted = [part for part in sections if part.rows]
     most = max((len(part.rows) for part in wanted), default=0)
-    text = _written(head, wanted, most)
-    if _size(text) <= limit:
-        return text
+
+    def fits(shown: int, folded: int) -> bool:
+        return _size(_written(head, wanted, shown, folded)) <= limit
+
+    if fits(most, most):
+        return _written(head, wanted, most, most)
+    if fits(most, 0):
+        return _written(head, wanted, most, _greatest(lambda rows: fits(most, rows), most))
+    return _written(head, wanted, _greatest(lambda rows: fits(rows, 0), most), 0)
+
+
+def _greatest(fits: Callable[[int], bool], most: int) -> int:
+    """The greatest number below ``most`` that ``fits``, or 0."""
     low, high = 0, most
     while high - low > 1:
         middle = (low + high) // 2
-        if _size(_written(head, wanted, middle)) <= limit:
+        if fits(middle):
             low = middle
         else:
             high = middle
-    return _written(head, wanted, low)
+    return low
 
 
 def _size(text: str) -> int:
     return len(text.encode())
 
 
-def _written(head: str, sections: Sequence[Section], most: int) -> str:
-    return "\n".join([head, *(_part(part, most) for part in sections)])
+def _written(head: str, sections: Sequence[Section], most: int, folded: int) -> str:
+    return "\n".join([head, *(_part(part, folded if part.folded else most) for part in sections)])
 
 
 def _part(part: Section, most: int) -> str:

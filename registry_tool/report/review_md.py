@@ -63,7 +63,9 @@ def _sections(review: Review, way: str) -> Iterator[Section]:
     yield section("Owed (baseline.json)", words.debt(review), _item, folded=True)
     yield section("Stale evidence", words.stale(review), _item, folded=True)
     runs = words.run_lines(review.verdicts)
-    yield section("Verdicts that did not pass, or are touched", runs, _item, folded=True)
+    yield section(
+        "Verdicts that did not pass, are touched or newly signed", runs, _item, folded=True
+    )
     yield section("Pages, policy and models", words.measures(review), _item, folded=True)
     yield section("Remarks and users", _remarks(review.rows), _pair, ("row", "remark"), True)
     detailed = [row for row in measured if row.setting]

@@ -27,12 +27,15 @@ def counts(review: Review) -> list[str]:
     found = []
     if review.blocking:
         found.append(f"{many(review.blocking, 'finding')} block{_s(review.blocking)}")
-    kinds = Counter(_KINDS.get(row.kind, row.kind) for row in review.rows)
-    found.append(
-        ", ".join(f"{kinds[kind]:,} {kind}" for kind in kinds) + f" {_rows(len(review.rows))}"
-        if kinds
-        else "no row differs"
-    )
+    kinds = Counter(row.kind for row in review.rows)
+    edited = kinds.pop("edited", 0)
+    if edited:
+        found.append(f"{many(edited, 'row')} edited without a run")
+    if kinds:
+        words = ", ".join(f"{number_:,} {kind}" for kind, number_ in kinds.items())
+        found.append(f"{words} row{'' if kinds.total() == 1 else 's'}")
+    elif not edited:
+        found.append("no row differs")
     for word, rows in (
         ("worse", [row for row in review.rows if row.worse]),
         ("better", [row for row in review.rows if row.better]),
@@ -63,13 +66,14 @@ def counts(review: Review) -> list[str]:
         found.append(f"{many(len(review.stale), 'stale row')} ({newly} newly)")
     if review.verdicts.not_passed:
         found.append(f"{many(len(review.verdicts.not_passed), 'new verdict')} did not pass")
+    if review.verdicts.signed:
+        found.append(f"{many(len(review.verdicts.signed), 'old verdict')} signed")
     warnings = len(review.findings) - review.blocking
     if warnings:
         found.append(many(warnings, "warning"))
     return found
 
 
-_KINDS = {"edited": "edited without a run"}
 _MOVES = {
     "unmet": "unmet now",
     "tier down": "met by a lower tier",
@@ -86,10 +90,6 @@ def many(number_: int, what: str) -> str:
 
 def _s(number_: int) -> str:
     return "s" if number_ == 1 else ""
-
-
-def _rows(number_: int) -> str:
-    return "row" if number_ == 1 else "rows"
 
 
 def title(row: RowChange) -> str:
@@ -214,11 +214,13 @@ def altered(review: Review) -> list[Answer]:
 
 
 def run_lines(verdicts: Verdicts) -> Iterator[str]:
-    """Verdicts that did not pass, and old ones that are touched."""
+    """Verdicts that did not pass, and old ones that are touched or newly signed."""
     for run in verdicts.not_passed:
         yield f"{run.row}: {run.run_id} {run.status}{f': {run.reason}' if run.reason else ''}"
     for words, paths in (("edited", verdicts.edited), ("deleted", verdicts.deleted)):
         yield from (f"{words}: {path}" for path in paths)
+    for one in verdicts.signed:
+        yield f"signed by {one.signer or 'somebody'}: {one.artifact}"
 
 
 def findings(review: Review) -> tuple[list[Finding], list[Finding], list[Finding]]:

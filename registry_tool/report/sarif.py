@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _ROOT = "%SRCROOT%"
 _FINGERPRINT = "registryFinding/v1"
+MOST = 25_000
+"""Results of a run; GitHub refuses a file with more, and shows the first 5,000 by severity."""
 
 
 def write(report: Report, way: str) -> str:
@@ -38,6 +40,9 @@ def _log(
     findings: Sequence[Finding], way: str, properties: dict[str, Any], category: str
 ) -> dict[str, Any]:
     places = {rule.id: at for at, rule in enumerate(RULES)}
+    kept = sorted(findings, key=lambda one: one.severity != "error")[:MOST]
+    if len(kept) < len(findings):
+        properties = {**properties, "leftOut": len(findings) - len(kept)}
     return {
         "$schema": SCHEMA,
         "version": "2.1.0",
@@ -55,11 +60,21 @@ def _log(
                     _ROOT: {"description": {"text": "The top of the repository."}}
                 },
                 "columnKind": "unicodeCodePoints",
-                "results": list(_results(findings, way, places)),
+                "invocations": [_invocation(findings, len(findings) - len(kept))],
+                "results": list(_results(kept, way, places)),
                 "properties": properties,
             }
         ],
     }
+
+
+def _invocation(findings: Sequence[Finding], left_out: int) -> dict[str, Any]:
+    """How the run went; a reader must be told what is not in the file."""
+    found: dict[str, Any] = {"executionSuccessful": True}
+    if left_out:
+        text = f"{left_out:,} of {len(findings):,} results are left out; `--format json` has all."
+        found["toolExecutionNotifications"] = [{"level": "warning", "message": {"text": text}}]
+    return found
 
 
 def _rule(rule: Rule) -> dict[str, Any]:

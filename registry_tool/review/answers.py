@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from registry_tool.review.model import Answer, RowChange
 from registry_tool.review.sides import Side, is_emulated
 from registry_tool.store.registry import Registry
+from registry_tool.store.snapshot import Snapshot
 from registry_tool.tables import answers
 
 
@@ -18,7 +20,8 @@ def compare(before: Side, after: Side, rows: Sequence[RowChange]) -> tuple[Answe
     theirs = _registry(after)
     if theirs is None:
         return ()
-    ours = _registry(before) or Registry(before.snapshot.narrowed(()), theirs.policy, theirs.specs)
+    # Without a policy of its own, it said what its details say all the same.
+    ours = _registry(before) or replace(theirs, snapshot=_details(before))
     causes = {_place(row.row): row.kind for row in rows}
     causes |= {_place(row.was): row.kind for row in rows if row.was}
     found: dict[tuple[str | None, ...], Answer] = {}
@@ -48,8 +51,11 @@ def _said(answer: answers.Answer | None, other: answers.Answer | None) -> str | 
 def _registry(side: Side) -> Registry | None:
     if side.context is None:
         return None
-    narrow = side.snapshot.narrowed(side.snapshot.below(["details"]))
-    return Registry(narrow, side.context.policy, side.context.specs)
+    return Registry(_details(side), side.context.policy, side.context.specs)
+
+
+def _details(side: Side) -> Snapshot:
+    return side.snapshot.narrowed(side.snapshot.below(["details"]))
 
 
 def _place(row: str) -> tuple[str, str, str]:

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from registry_tool.baseline import read
 from registry_tool.records import canonical
 from registry_tool.records.baseline import PATH, Entry
 from registry_tool.records.verdict import Verdict
-from registry_tool.review.model import Debt, Run, Verdicts
+from registry_tool.review.model import Debt, Run, Signed, Verdicts
 from registry_tool.review.sides import Side
 from registry_tool.rules.layout import kind_of, row_of
+from registry_tool.signing.names import verdict_of
 from registry_tool.store.git import Change
 
 
 def verdicts(after: Side, changes: Sequence[Change]) -> Verdicts:
     """New verdicts, those of them that did not pass, and old evidence that is touched."""
-    evidence = [change for change in changes if kind_of(change.path) in ("verdict", "log")]
+    evidence = [change for change in changes if kind_of(change.path) in _EVIDENCE]
     new = [
         change
         for change in evidence
@@ -38,7 +39,23 @@ def verdicts(after: Side, changes: Sequence[Change]) -> Verdicts:
         not_passed=tuple(failed),
         edited=tuple(c.path for c in evidence if c.was_there and c.is_there),
         deleted=tuple(c.path for c in evidence if c.was_there and not c.is_there),
+        signed=tuple(_signed(after, evidence, {change.path for change in new})),
     )
+
+
+_EVIDENCE = ("verdict", "log", "signature")
+
+
+def _signed(after: Side, evidence: Sequence[Change], new: set[str]) -> Iterator[Signed]:
+    """Verdicts that were there before and are signed now; a new one's row names its signer."""
+    artifacts = dict.fromkeys(
+        f"{folder}/{verdict_of(name)}"
+        for folder, _, name in (c.path.rpartition("/") for c in evidence if c.is_there)
+        if name.endswith(".sig")
+    )
+    for artifact in artifacts:
+        if artifact not in new:
+            yield Signed(artifact, after.signer(artifact))
 
 
 def debt(before: Side, after: Side, changes: Sequence[Change]) -> Debt:

@@ -15,9 +15,8 @@ from registry_tool.store.snapshot import Snapshot
 def of_span(root: Path, span: Span) -> Review:
     """The review of one commit against another; raises GitError for objects that are not here."""
     repository = git.require_repository(root)
-    before = sides.before(root, repository, span.base)
     after = sides.after(root, repository, span.base, span.head)
-    return _review(before, after, span.base, span.head, span.title)
+    return _review(after, span.base, span.head, span.title)
 
 
 def of_index(root: Path) -> Review:
@@ -32,16 +31,12 @@ def of_worktree(root: Path) -> Review:
 
 
 def _of_local(after: Snapshot, title: str) -> Review:
-    assert after.repository is not None
-    before = sides.before(after.root, after.repository, after.base)
-    return _review(before, after, after.base, after.kind, title)
+    return _review(after, after.base, after.kind, title)
 
 
-def _review(
-    before_state: Snapshot, after_state: Snapshot, base: str | None, head: str, title: str
-) -> Review:
+def _review(after_state: Snapshot, base: str | None, head: str, title: str) -> Review:
     today = time.strftime("%Y-%m-%d", time.gmtime())
-    before, after = sides.of(before_state), sides.of(after_state)
+    before, after = sides.of(sides.before(after_state, base)), sides.of(after_state)
     changes = after_state.changes
     pairs = rows.pairs(before, after, changes)
     needed = needs.compare(before, after, pairs)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 import msgspec
@@ -14,18 +15,20 @@ from registry_tool.review.sides import Side
 from registry_tool.rules.layout import kind_of
 from registry_tool.rules.loosening import harness_changes, loosenings
 from registry_tool.rules.severity import entries
+from registry_tool.signing import trust_of
+from registry_tool.signing.loosening import loosenings as trust_loosenings
 from registry_tool.store.git import Change
 
 # From the loosest to the strictest.
 _LEVELS: Mapping[str, Sequence[str | None]] = {
     "lookup": (None, "any", "sound", "verified"),
-    "signing": ("off", "optional", "required"),
 }
+_MEASURES = ("policy", "spec", "signers")
 
 
 def measures(before: Side, after: Side, changes: Sequence[Change]) -> tuple[MeasureChange, ...]:
-    """Pages and policy that changed, and what they allow more than before."""
-    return tuple(
+    """Pages, policy and signers that changed, and what they allow more than before."""
+    found = [
         MeasureChange(
             change.path,
             _kind(change),
@@ -33,8 +36,26 @@ def measures(before: Side, after: Side, changes: Sequence[Change]) -> tuple[Meas
             tuple(_fields(before, after, change.path)),
         )
         for change in changes
-        if kind_of(change.path) in ("policy", "spec")
+        if kind_of(change.path) in _MEASURES
+    ]
+    # What signers may do is said by several files together, and told once.
+    about = [one.path for one in found if kind_of(one.path) in ("policy", "signers")]
+    if not about:
+        return tuple(found)
+    trusted = tuple(_trusted(before, after))
+    first = max(about, key=lambda path: kind_of(path) == "signers")
+    return tuple(
+        replace(one, loosened=one.loosened + trusted) if one.path == first else one for one in found
     )
+
+
+def _trusted(before: Side, after: Side) -> Iterator[str]:
+    """Signatures, or the lack of them, that are accepted now and were not before."""
+    contexts = [side.context for side in (before, after)]
+    if any(context and context.policy.looks_at_signatures for context in contexts) and all(
+        contexts
+    ):
+        yield from trust_loosenings(trust_of(before.snapshot), trust_of(after.snapshot))
 
 
 def _kind(change: Change) -> Literal["added", "removed", "changed"]:
@@ -49,6 +70,8 @@ def loosened(before: Side, after: Side, path: str) -> Iterator[str]:
         return
     if kind_of(path) == "policy":
         yield from _policy(before, after)
+        return
+    if kind_of(path) != "spec":
         return
     name = path.removeprefix("kernels/").removesuffix(".yaml")
     ours, theirs = before.specs.get(name), after.specs.get(name)
@@ -89,6 +112,8 @@ def _rules(side: Side) -> dict[tuple[str, str], str]:
 
 
 def _fields(before: Side, after: Side, path: str) -> Iterator[Difference]:
+    if kind_of(path) == "signers":
+        return
     ours, theirs = _document(before, path), _document(after, path)
     for found in difference(ours, theirs):
         yield Difference(found.field, found.before, found.after)

@@ -177,13 +177,25 @@ class Run:
 
 
 @dataclass(frozen=True)
+class Signed:
+    """A verdict of before that has a new signature; ``signer`` is whose, as far as it is known."""
+
+    artifact: str
+    signer: str | None
+
+
+@dataclass(frozen=True)
 class Verdicts:
-    """What happens to verdicts: how many are new, which of them did not pass, which are touched."""
+    """What happens to verdicts: how many are new, which of them did not pass, which are touched.
+
+    ``edited`` and ``deleted`` are paths of old verdicts, logs and signatures.
+    """
 
     added: int = 0
     not_passed: tuple[Run, ...] = ()
     edited: tuple[str, ...] = ()
     deleted: tuple[str, ...] = ()
+    signed: tuple[Signed, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from registry_tool.records.spec import KernelSpec
 from registry_tool.review import signers
 from registry_tool.rules import context as contexts
 from registry_tool.rules.views import Context
-from registry_tool.store import git, snapshot
+from registry_tool.store import git, git_history, snapshot
 from registry_tool.store.git import Repository
 from registry_tool.store.snapshot import OWN, Snapshot
 
@@ -97,16 +97,24 @@ def of(state: Snapshot) -> Side:
     return Side(state, context, models, frozenset(unread))
 
 
-def before(root: Path, repository: Repository, base: str | None) -> Snapshot:
-    """The state of the commit ``base``; without one, a state that holds no file."""
-    if base is not None:
-        return snapshot.of_revision(root, base, base)
-    return Snapshot("revision", root, repository, None, (), None, (), lambda names: ())
+def before(after: Snapshot, base: str | None) -> Snapshot:
+    """The state of the commit ``base``, from where the registry of ``after`` stood then.
+
+    Without ``base``, a state that holds no file.
+    """
+    repository = after.origin or after.repository
+    if base is not None and repository is not None:
+        return snapshot.of_commit(after.root, repository, base, base)
+    return Snapshot("revision", after.root, repository, None, (), None, (), lambda names: ())
 
 
 def after(root: Path, repository: Repository, base: str | None, head: str) -> Snapshot:
-    """The state of the commit ``head``, compared with ``base``."""
+    """The state of the commit ``head``, compared with ``base``.
+
+    The registry may have stood elsewhere in it than it does today.
+    """
+    here = repository.at(git_history.place_of(repository, head))
     if base is not None:
-        return snapshot.of_revision(root, head, base)
-    changes = git.tree_changes(repository, None, head, OWN)
-    return replace(snapshot.of_revision(root, head), base=None, changes=changes)
+        return snapshot.of_commit(root, here, head, base)
+    changes = git.tree_changes(here, None, head, OWN)
+    return replace(snapshot.of_commit(root, here, head, head), base=None, changes=changes)

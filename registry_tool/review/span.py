@@ -50,7 +50,7 @@ def _own_work(repository: Repository) -> Span:
     if main is None:
         head = repository.head
         return Span(_parent(repository, head, "HEAD"), head, "HEAD")
-    base = _parting(repository, main, repository.head, "the main branch", "HEAD")
+    base = _parting(repository, main, repository.head, main[:12], "HEAD")
     return Span(base, repository.head, f"{base[:12]}..HEAD")
 
 

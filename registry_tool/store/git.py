@@ -439,7 +439,10 @@ def resolve(repository: Repository, revision: str) -> str:
             "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}"
         )
     except GitError:
-        raise GitError(f"no commit is called {revision!r}", fix="git log --oneline") from None
+        out = b""
+    # For `^HEAD` git answers that it is to be left out.
+    if not out or out.startswith(b"^"):
+        raise GitError(f"no commit is called {revision!r}", fix="git log --oneline")
     return out.decode().strip()
 
 

@@ -50,8 +50,13 @@ class BlobReader(Generic[T]):
                 continue  # what was still to be asked nobody wants to know
 
     def ask(self, names: Iterable[str]) -> None:
-        """Ask for blobs; those that were asked for before are not read again."""
-        new = [name for name in dict.fromkeys(names) if name not in self._asked]
+        """Ask for blobs; those that were asked for before are not read again.
+
+        Names are handed over in lines: one that has a line break is nothing.
+        """
+        new = [
+            name for name in dict.fromkeys(names) if name not in self._asked and "\n" not in name
+        ]
         if not new:
             return
         self._asked.update(dict.fromkeys(new))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import datetime
 
 from registry_tool.errors import GitError, UsageError
 from registry_tool.store import git
@@ -10,8 +11,9 @@ from registry_tool.store.git import Repository
 
 _DATE = re.compile(
     r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d)?( ?(Z|[+-]\d\d:?\d\d))?)?"
-    r"|(\d+|an?) (second|minute|hour|day|week|month|year)s? ago|yesterday|today|now"
+    r"|(\d{1,6}|an?)[ .](second|minute|hour|day|week|month|year)s?[ .]ago|yesterday|today|now"
 )
+_ZEROS = re.compile(r"0{40}(?:0{24})?")
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 
 
@@ -35,6 +37,8 @@ def commits_of(repository: Repository, tip: str, without: str | None) -> set[str
 def parse_range(text: str | None) -> tuple[str | None, str]:
     """What ``text`` leaves out and where it ends: ``A..B``, ``A..``, ``..B`` or ``B``.
 
+    An A of zeros (what a code host calls the state before a first push) leaves out nothing.
+
     Raises UsageError for ``A...B``, which leaves open what came before what.
     """
     if text is None:
@@ -45,21 +49,39 @@ def parse_range(text: str | None) -> tuple[str | None, str]:
             fix=f"git merge-base {text.replace('...', ' ')}",
         )
     before, dots, after = text.partition("..")
+    if dots and _ZEROS.fullmatch(before):
+        return None, after or "HEAD"
     return (before or "HEAD", after or "HEAD") if dots else (None, text or "HEAD")
 
 
 def moment(repository: Repository, text: str, end_of_day: bool = False) -> int | None:
     """Seconds since 1970 that ``text`` stands for as a date; None if it does not look like one.
 
-    A day alone begins at midnight, or ends there where it is the last one.
+    A day alone begins at midnight, or ends there where it is the last one; without a time zone it
+    is the local one.
     """
     words = text.strip()
     if not _DATE.fullmatch(words):
         return None
-    if _DAY.fullmatch(words):
-        words += " 23:59:59" if end_of_day else " 00:00:00"
+    if _DAY.match(words):
+        return _of_calendar(words, end_of_day)
     out = repository.run("rev-parse", f"--since={words}").decode().strip()
     answer = out.removeprefix("--max-age=")
     if not answer.isdigit():
         raise GitError(f"git cannot read the date {text!r}")
     return int(answer)
+
+
+def _of_calendar(words: str, end_of_day: bool) -> int | None:
+    """The moment of a day, with or without a time; None for the 30th of February.
+
+    git would take that for another day, and 2100 for the past.
+    """
+    if _DAY.fullmatch(words):
+        words += " 23:59:59" if end_of_day else " 00:00:00"
+    time_of_day = re.sub(r" ?Z$", "+0000", words[10:])
+    time_of_day = re.sub(r" ?([+-]\d\d):?(\d\d)$", r"\1:\2", time_of_day)
+    try:
+        return int(datetime.fromisoformat(words[:10] + time_of_day).timestamp())
+    except (ValueError, OverflowError, OSError):
+        return None

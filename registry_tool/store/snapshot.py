@@ -277,8 +277,9 @@ def of_worktree(root: Path) -> Snapshot:
         ]
 
     head = repository.head
+    origin, changed = _since_move(repository, head, None, changes, listing)
     return Snapshot(
-        "worktree", root, repository, head, changes, head, changes, listing, repository, held
+        "worktree", root, repository, head, changes, head, changed, listing, origin, held
     )
 
 

@@ -328,6 +328,22 @@ def test_the_script_for_other_hosts_leaves_every_file(
     assert names == {f"registry-review.{ending}" for ending in endings}
 
 
+def test_the_script_fetches_a_base_that_was_pushed_over(origin: Example, tmp_path: Path) -> None:
+    runner = job(origin, tmp_path, "main", "push", depth=0)
+    base = oid(origin, "feature")
+    assert subprocess.run(["git", "cat-file", "-e", base], cwd=runner.workspace).returncode != 0
+    done = subprocess.run(
+        ["sh", str(ROOT / "docs" / "examples" / "review.sh"), ".", base],
+        cwd=runner.workspace,
+        env=runner.environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "meanwhile" in done.stdout
+
+
 def comment_script() -> str:
     """The script in docs/ci.md that keeps a comment up to date."""
     text = (ROOT / "docs" / "ci.md").read_text(encoding="utf-8")

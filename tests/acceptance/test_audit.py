@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -233,12 +234,19 @@ def test_text_says_which_row_by_whom_and_what_to_type(good: Example, row: Row) -
     assert "1 found in 2 commits" in out
 
 
-@pytest.mark.parametrize("words", ["nowhere", "a...b", "x..y", "HEAD~99.."])
+@pytest.mark.parametrize("words", ["nowhere", "a...b", "x..y", "HEAD~99..", "^HEAD", "^HEAD..HEAD"])
 def test_a_range_that_is_none_is_wrong_use(
     good: Example, capsys: pytest.CaptureFixture[str], words: str
 ) -> None:
     assert good.command("audit", "--no-rules", words)[0] == 2
-    assert "Traceback" not in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "Traceback" not in said
+    assert "fatal" not in said
+    assert "next: " in said
+
+
+def test_a_base_of_zeros_is_all_that_reaches_the_end(good: Example) -> None:
+    assert good.command("audit", f"{'0' * 40}..HEAD") == (0, "nothing found in 1 commit\n")
 
 
 def shallow(good: Example, tmp_path: Path) -> Example:
@@ -338,3 +346,51 @@ def test_the_first_commit_of_all_is_judged_too(good: Example, row: Row) -> None:
     good.git("commit", "-q", "--no-verify", "--amend", "-m", "Start without a verdict")
     found = {one["message"][:5] for one in judged(good) if one["kind"] == "fails-rules"}
     assert "KR101" in found
+
+
+def test_a_registry_that_began_later_is_not_judged_before(good: Example, row: Row) -> None:
+    made = Example(good.repo, good.root / "later")
+    made.git("checkout", "-q", "--orphan", "other")
+    made.git("rm", "-rfq", ".")
+    (made.repo / "words.txt").write_text("words\n")
+    made.commit("Before any registry")
+    made.git("checkout", "main", "--", ".")
+    made.commit("The registry")
+    status, out = Example(good.repo, good.root).command("audit")
+    assert (status, out) == (0, "nothing found in 2 commits\n")
+
+
+def test_a_name_with_a_line_break_breaks_no_audit(
+    good: Example, row: Row, capfd: pytest.CaptureFixture[str]
+) -> None:
+    odd = f"verdicts/{row.id}/a\nb.json"
+    good.write({odd: b"{}"})
+    good.commit("Odd")
+    good.path(odd).unlink()
+    good.commit("Gone")
+    found = audit(good)
+    assert [one["kind"] for one in found] == ["evidence-came-and-went"]
+    assert "Traceback" not in capfd.readouterr().err
+
+
+RAW = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028\u202a-\u202e\u2066-\u2069]")
+
+
+@pytest.mark.parametrize("format_", ["text", "json"])
+def test_nothing_of_a_stranger_reaches_the_terminal_raw(
+    good: Example, row: Row, format_: str
+) -> None:
+    odd = "\u202e\u2066\x9b31m\u200b ::error::x ##[add-mask]a\u2028next\x85line\x7f"
+    good.environment["GIT_AUTHOR_NAME"] = "Somebody \x1b[31m \u202e"
+    notes = canonical.encode(replace(row.record, notes=[odd], mean_rel_L1=1e-3))
+    good.write({row.id.record_path: notes, f"verdicts/{row.id}/\x1b[2J\n::error::x.json": b"{}"})
+    good.write({"records/npu2-emu/\x1b[31mred\n::error::x/a.json": b"{}"})
+    good.commit("Odd \x1b[31m")
+    good.path(f"verdicts/{row.id}/\x1b[2J\n::error::x.json").unlink()
+    good.commit("Gone")
+    for verb in (["log"], ["log", GEMM], ["audit"], ["blame", str(row.id)]):
+        _, out = good.command(*verb, "--format", format_)
+        assert "add-mask" in out or verb == ["audit"]
+        assert not RAW.search(out), verb
+        assert "##[" not in out
+        assert not [line for line in out.split("\n") if line.lstrip().startswith("::")]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -44,7 +46,11 @@ ALL = [1003.0, 1000.0, 869.0, 1200.0, 866.0, 870.0, 868.0, 868.4]
         (("--since", "2020-02-01", "--until", "2020-02-01"), ALL[:7]),
         (("--until", "2020-01-31"), []),
         (("--since", "1 hour ago"), ALL[7:]),
+        (("--since", "9 years.ago", "--until", "2020-02-01T00:00:00 +00:00"), ALL[6:7]),
+        (("--since", "2100-01-01"), []),
         (("--kernel", GEMM), ALL),
+        (("--kernel", "GEMM_*"), ALL),
+        (("--kernel", "RoPE_*"), []),
         (("--kernel", "RoPE_bf16"), []),
         (("--author", "tester@EXAMPLE"), ALL),
         (("--author", "somebody else"), []),
@@ -60,6 +66,10 @@ def test_commits_and_rows_are_chosen(runs: Example, words: tuple[str, ...], want
     [
         ("--since", "no such thing"),
         ("--until", "--all"),
+        ("--since", "2026-02-30"),
+        ("--until", "2026-13-45"),
+        ("--since", "2026-01-01T25:00"),
+        ("--kernel", "nothing*"),
         ("--since", ""),
         ("RoPE_bf16", "--kernel", GEMM),
         ("--author", " "),
@@ -122,3 +132,55 @@ def test_json_is_whole_whatever_its_size(good: Example, row: Row) -> None:
     assert len(events(good)) == 5
     assert events(good, "--since", "HEAD") == []
     assert len(events(good, "--since", "HEAD~1")) == 1
+
+
+def test_a_model_may_be_a_pattern_and_a_near_miss_is_named(good: Example, row: Row) -> None:
+    users = [Use(model="Toy-1B", site="prefill Q proj")]
+    good.write({row.id.record_path: canonical.encode(replace(row.record, used_by=users))})
+    good.commit("Use it")
+    assert len(events(good, "--model", "Toy-*")) == 2
+    assert events(good, "--model", "Other-*") == []
+    assert "did you mean Toy-1B?" in good.command("log", "--model", "toy-1b")[1]
+    _, out = good.command("log", "--model", "Toy-1B", "--since", "2100-01-01")
+    assert out == "no commit has such a row\n"
+
+
+@pytest.mark.parametrize("depth", [150, 900, 100_000])
+def test_a_record_that_is_nested_too_deeply_hides_no_history(
+    good: Example, row: Row, depth: int
+) -> None:
+    good.write({row.id.record_path: b'{"x":' + b"[" * depth + b"1" + b"]" * depth + b"}"})
+    good.commit("Deep")
+    good.write({row.id.record_path: canonical.encode(row.record)})
+    good.commit("Mend")
+    mended, broken, added = events(good, GEMM, "2048x1024x1024")
+    assert broken["after"]["unreadable"] == "it is nested too deeply"
+    assert (mended["event"], added["event"]) == ("changed", "added")
+    _, out = good.command("log")
+    assert "it cannot be read: it is nested too deeply" in out
+    assert "it could not be read before: it is nested too deeply" in out
+    assert good.command("audit", "--no-rules")[0] == 0
+
+
+@pytest.mark.parametrize("alphabet", ["latin-1", "ascii"])
+def test_a_terminal_with_few_letters_gets_the_others_written_out(
+    good: Example, row: Row, alphabet: str
+) -> None:
+    note = "日本 × 🚀"
+    good.write({row.id.record_path: canonical.encode(replace(row.record, notes=[note]))})
+    good.commit("Note")
+    environment = {**good.environment, "PYTHONIOENCODING": alphabet}
+
+    def output(*words: str) -> bytes:
+        return subprocess.run(
+            [sys.executable, "-m", "registry_tool", *words],
+            cwd=good.root,
+            env=environment,
+            capture_output=True,
+            check=True,
+        ).stdout
+
+    assert "\\u65e5\\u672c" in output("log").decode(alphabet)
+    # Documents are for programs, which read UTF-8.
+    found = json.loads(output("log", "--format", "json").decode("utf-8"))
+    assert found[0]["after"]["notes"] == [note]

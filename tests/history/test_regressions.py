@@ -8,7 +8,9 @@ import sys
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
+from registry_tool.records import canonical
 from tests.examples.build import GEMM
 from tests.examples.example import Example
 from tests.history.world import KEY, ROW, SHAPE, measured
@@ -118,3 +120,29 @@ def test_a_figure_that_no_run_has_is_wrong_use(
 ) -> None:
     assert runs.command("log", GEMM, SHAPE, "--plot", "gbps")[0] == 2
     assert KEY in capsys.readouterr().err
+
+
+def test_another_tile_is_told_with_the_step(runs: Example) -> None:
+    slower = measured(1300.0, 300)
+    retiled = {**slower.record.tile, "tile_n": 64}
+    for second, row in ((300, slower), (301, measured(1301.0, 301))):
+        record = replace(row.record, tile=retiled, herd=[8, 2])
+        runs.add(row)
+        runs.write({row.id.record_path: canonical.encode(record)})
+        runs.commit(f"Tile {second}")
+    *_, step = found(runs)[1]
+    assert step["settings_changed"] == {"tile.tile_n": [128, 64], "herd": [[8, 4], [8, 2]]}
+    _, out = runs.command("log", "--regressions")
+    assert "tile.tile_n: 128 -> 64" in out
+    assert "herd: [8, 4] -> [8, 2]" in out
+
+
+def test_a_step_says_whether_it_crept(runs: Example) -> None:
+    for at in range(20):
+        runs.add(measured(1003.0 * 1.002**at, 300 + at))
+        runs.commit(f"Slower {at}")
+    first, crept = found(runs)[1]
+    assert first["crept_since"] is None
+    assert crept["crept_since"]["value"] == 1000.0
+    assert crept["confirmed"] is True
+    assert "crept away since" in runs.command("log", "--regressions")[1]

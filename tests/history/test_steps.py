@@ -105,3 +105,33 @@ def test_without_a_spread_the_default_stands_in_and_is_called_so() -> None:
     (recorded,) = steps([100.0, 104.9, 104.9])
     assert not recorded.by_default
     assert recorded.allowed == SPREAD
+
+
+def test_small_steps_that_sum_up_beyond_the_spread_are_told_with_where_they_began() -> None:
+    # Each is a tenth of the spread from the one before, and near the median of all before it.
+    values = [100.0] * 4 + [100 * 1.004**at for at in range(1, 14)]
+    (step,) = steps(values)
+    assert step.kind == "regression"
+    assert step.confirmed
+    assert step.start is not None
+    assert step.start.verdict == "run 0"
+    assert step.level == 100.0
+    assert step.after.value > 104
+
+
+@given(level, st.lists(noise, min_size=1, max_size=30), few)
+def test_a_spike_among_noise_is_no_creeping(base: float, scatter: list[float], at: int) -> None:
+    values = [base * (1 + one) for one in scatter]
+    spiked = [*values[:at], base * 2, *values[at:]] if at < len(values) else values
+    assert steps(spiked) == []
+
+
+def test_a_level_of_zero_has_no_share() -> None:
+    (step,) = steps([0.0, 0.0, 1e-3, 1e-3], "mean_rel_L1")
+    assert step.share is None
+
+
+def test_a_gemv_may_differ_by_what_few_products_do() -> None:
+    values = runs([4e-4, 4.08e-4, 4.08e-4], spread=None)
+    assert in_points("row", "mean_rel_L1", values, 0.005, 1e-5) == []
+    assert len(in_points("row", "mean_rel_L1", values, 0.005)) == 1

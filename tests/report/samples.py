@@ -15,6 +15,7 @@ from registry_tool.review.model import (
     Review,
     RowChange,
     Run,
+    Stale,
     Verdicts,
     WaiverChange,
 )
@@ -176,6 +177,10 @@ REVIEW = Review(
     ),
     debt=Debt(added=(f"npu2/{GEMM}/1x1x1",), paid=(f"npu2/{GEMM}/2x2x2",), owed=3),
     waivers=NOTED.waivers,
+    stale=(
+        Stale(HARDWARE, (f"run.py is not what it was: {NASTY}",), newly=True),
+        Stale(f"npu2/{GEMM}/1x1x1", ("its sources have moved", "another toolchain"), newly=False),
+    ),
     findings=(Placed(ERROR, True), Placed(ELSEWHERE, False), Placed(WARNING, True)),
     records=1204,
 )

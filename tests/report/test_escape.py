@@ -7,6 +7,7 @@ import re
 import unicodedata
 import xml.etree.ElementTree as ElementTree
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import example, given, settings
@@ -125,7 +126,7 @@ def parse_command(line: str) -> tuple[str, dict[str, str], str]:
 def test_an_annotation_round_trips_through_the_runners_escaping(text: str) -> None:
     out = FORMATS["github"](report(text), "way/").split("\n")
     assert len(out) == 3
-    kind, properties, message = parse_command(out[0])
+    kind, properties, message = parse_command(out[1])
     safe = escape.line(text)
     assert kind == "error"
     # The runner's own unescaping is not exact for text that looks escaped; ours never splits.
@@ -182,6 +183,16 @@ def test_a_comment_is_cut_by_rows_that_are_counted() -> None:
     assert out.count("<details>") == out.count("</details>") > 0
 
 
+def test_what_is_behind_a_click_is_cut_first() -> None:
+    noted = replace(samples.NOTED, kind="re-measured", notes_added=("a remark " * 30,))
+    rows = tuple(replace(noted, row=f"{samples.EMULATED}{at}") for at in range(200))
+    out = REVIEWS["md"](replace(samples.REVIEW, rows=rows), "")
+    assert len(out.encode()) <= 65_536
+    assert sum(line.startswith("| re-measured") for line in out.split("\n")) == 200
+    assert "more; `--format json` has all of them" in out
+    assert "note added: a remark" in out
+
+
 def test_a_small_comment_is_not_cut() -> None:
     out = REVIEWS["md"](samples.REVIEW, "")
     assert "… and" not in out
@@ -201,3 +212,36 @@ def test_code_quality_is_a_list_of_issues(text: str) -> None:
     assert [issue["severity"] for issue in issues] == ["critical", "minor"]
     assert len({issue["fingerprint"] for issue in issues}) == 2
     assert issues[0]["location"] == {"path": f"way/{escape.line(text)}", "lines": {"begin": 25}}
+
+
+@pytest.mark.parametrize("formats", [FORMATS, REVIEWS])
+def test_the_annotation_that_sums_up_comes_first_and_counts_what_nobody_sees(
+    formats: dict[str, Any],
+) -> None:
+    some = (*[samples.ERROR] * 12, *[samples.WARNING] * 11)
+    placed = tuple(samples.Placed(one, True) for one in some)
+    review, check = replace(samples.QUIET, findings=placed), samples.REPORT._replace(findings=some)
+    made: Any = check if formats is FORMATS else review
+    kind, _, message = parse_command(formats["github"](made, "").split("\n")[0])
+    assert kind == "error"
+    # The one that sums up is an error itself.
+    assert message.endswith(
+        "; 3 more errors and 1 more warning not shown as annotations: see the log"
+    )
+    few = formats["github"](samples.CLEAN if formats is FORMATS else samples.QUIET, "")
+    assert "not shown" not in few
+
+
+def test_a_review_of_nothing_is_a_test_that_passed() -> None:
+    root = ElementTree.fromstring(REVIEWS["junit"](samples.QUIET, ""))
+    assert (root.attrib["tests"], root.attrib["failures"]) == ("1", "0")
+    assert len(list(root.iter("testcase"))) == 1
+
+
+@given(texts)
+def test_json_that_another_wrote_is_made_harmless_and_reads_the_same(text: str) -> None:
+    document = json.dumps([text], ensure_ascii=False)
+    safe = escape.json_seen(document)
+    assert json.loads(safe) == [text]
+    assert not re.search("[\x7f-\x9f\u200b\u2028\u202e\u2066\ud800]", safe)
+    assert not re.search(r"##\w*\[", safe)

@@ -6,7 +6,7 @@ import json
 from dataclasses import replace
 from typing import Any
 
-from registry_tool.report import FORMATS, REVIEWS
+from registry_tool.report import FORMATS, REVIEWS, sarif
 from registry_tool.rules.catalog import BY_ID
 from registry_tool.rules.model import Report
 from tests.report import samples
@@ -111,6 +111,26 @@ SCHEMA = {
                     },
                     "automationDetails": {"type": "object", "required": ["id"]},
                     "originalUriBaseIds": {"type": "object"},
+                    "invocations": {
+                        "type": "array",
+                        "items": {
+                            "type": "object",
+                            "required": ["executionSuccessful"],
+                            "properties": {
+                                "executionSuccessful": {"type": "boolean"},
+                                "toolExecutionNotifications": {
+                                    "type": "array",
+                                    "items": {
+                                        "type": "object",
+                                        "required": ["message"],
+                                        "properties": {"level": LEVEL, "message": TEXT},
+                                        "additionalProperties": False,
+                                    },
+                                },
+                            },
+                            "additionalProperties": False,
+                        },
+                    },
                     "columnKind": {"enum": ["utf16CodeUnits", "unicodeCodePoints"]},
                     "results": {"type": "array", "maxItems": 25_000, "items": RESULT},
                     "properties": {"type": "object"},
@@ -176,3 +196,13 @@ def test_a_review_says_which_states_it_is_about() -> None:
     assert run["properties"]["base"] is None
     assert run["properties"]["head"] == samples.REVIEW.head
     assert run["automationDetails"]["id"] == "registry-tool/review/"
+
+
+def test_a_file_has_no_more_results_than_a_code_host_takes() -> None:
+    many = (*[samples.WARNING] * sarif.MOST, samples.ERROR)
+    log = json.loads(FORMATS["sarif"](Report(many, records=1, seconds=0.1), ""))["runs"][0]
+    assert len(log["results"]) == sarif.MOST
+    assert log["results"][0]["level"] == "error"
+    assert log["properties"]["leftOut"] == 1
+    (notification,) = log["invocations"][0]["toolExecutionNotifications"]
+    assert notification["message"]["text"].startswith("1 of 25,001 results")

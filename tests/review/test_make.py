@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from typing import Any
 
@@ -10,6 +11,7 @@ from msgspec.structs import replace
 
 from registry_tool.records import canonical
 from registry_tool.records.record import Waiver
+from registry_tool.report.review_words import counts
 from registry_tool.review import make, span
 from registry_tool.review.model import Review, RowChange
 from registry_tool.store import git
@@ -309,3 +311,19 @@ def test_the_index_and_the_work_tree_are_compared_with_the_head(good: Example, r
     (on_disk,) = make.of_worktree(good.root).rows
     assert (staged.notes_added, on_disk.notes_added) == (("staged",), ("on disk",))
     assert {staged.kind, on_disk.kind} == {"re-noted"}
+
+
+def test_an_answer_of_before_there_was_a_policy_is_no_new_one(good: Example) -> None:
+    policy = good.path("registry.yaml").read_bytes()
+    good.path("registry.yaml").unlink()
+    good.commit("Lose the policy")
+    good.write({"registry.yaml": policy})
+    good.commit("Find it again")
+    assert review(good).answers == ()
+
+
+def test_an_edited_row_is_counted_by_itself(found: Review) -> None:
+    assert counts(found)[1] == "1 row edited without a run"
+    only = [row for row in found.rows if row.kind == "edited"]
+    assert counts(dataclasses.replace(found, rows=tuple(only)))[1] == "1 row edited without a run"
+    assert "no row differs" not in counts(dataclasses.replace(found, rows=tuple(only)))
