@@ -312,15 +312,16 @@ class Forgery(NamedTuple):
 
 
 FORGERIES = [
-    Forgery(number_in_record, "a number in the row", "KR105", "KR105"),
+    Forgery(number_in_record, "a number in the row", "KR105 KR601", "KR105 KR601"),
     Forgery(
         number_in_record_and_verdict,
         "the number in row and verdict",
-        "KR105 KR106",
-        "KR105 KR106 KR122",
+        "KR105 KR106 KR601",
+        "KR105 KR106 KR122 KR601",
     ),
     Forgery(
-        number_in_log_too, "the number in row, verdict and log", "KR105 KR106", "KR105 KR106 KR122"
+        number_in_log_too, "the number in row, verdict and log", "KR105 KR106 KR601",
+        "KR105 KR106 KR122 KR601",
     ),
     Forgery(log_alone, "the log alone", "KR105 KR106", "KR105 KR106"),
     Forgery(
@@ -359,7 +360,9 @@ FORGERIES = [
         "KR122",
     ),
     Forgery(signature_deleted, "a signature deleted", "-", "KR106 KR121"),
-    Forgery(run_of_tomorrow, "a run dated later than its commit", "", "KR124"),
+    Forgery(
+        run_of_tomorrow, "a run dated later than its commit", "KR114", "KR114 KR124"
+    ),
     Forgery(run_of_before_the_key, "a run of before its key was valid", "-", "KR124"),
     Forgery(run_of_after_the_key, "a run of after its key was valid", "-", "KR124"),
     Forgery(
@@ -368,8 +371,8 @@ FORGERIES = [
     ),
     Forgery(key_that_is_revoked_later, "runs whose key is revoked later", "-", "KR125"),
     Forgery(
-        emulated_row_called_hardware, "an emulated run called hardware", "KR102 KR105 KR107",
-        "KR102 KR105 KR107 KR121",
+        emulated_row_called_hardware, "an emulated run called hardware",
+        "KR102 KR105 KR107 KR113", "KR102 KR105 KR107 KR113 KR121",
     ),
     Forgery(invented_run_on_hardware, "an invented run on hardware", "", "KR121"),
     Forgery(
@@ -379,10 +382,13 @@ FORGERIES = [
     Forgery(failing_run_deleted, "a failing run deleted", "", ""),
     Forgery(cited_run_deleted, "the run that a row cites deleted", "KR101 KR106", "KR101 KR106"),
     Forgery(table_edited, "a number in a table", "KR302", "KR302"),
-    Forgery(lookup_edited, "a number in the JSON that lookups read", "KR301", "KR301"),
+    Forgery(
+        lookup_edited, "a number in the JSON that lookups read", "KR301 KR402", "KR301 KR402"
+    ),
     Forgery(tolerance_loosened, "a tolerance of a built-in page loosened", "KR110", "KR110"),
     Forgery(
-        target_called_hardware, "an emulated target called hardware", "KR107 KR110", "KR107 KR110"
+        target_called_hardware, "an emulated target called hardware", "KR107 KR110 KR402",
+        "KR107 KR110 KR402",
     ),
     Forgery(
         signing_turned_off_with_the_row, "signing turned off, with a row that needs it", "-",
