@@ -41,8 +41,9 @@ def _summary(found: Recomputed) -> str:
         parts.append(f"{_verdicts(found.emulated, 'emulated')} ran again")
     if found.derived:
         parts.append(
-            f"{_verdicts(found.derived, 'hardware')} held against what a CPU can derive: its "
-            "figures are not computed again"
+            f"{_verdicts(found.derived, 'hardware')} held against what a CPU can derive: element "
+            "counts and zero-output share here, band, work, constraints and log by the rules of "
+            "every check; accuracy and speed are the device's, and are not computed again"
         )
     if not parts:
         return "nothing to compute again"

@@ -24,10 +24,11 @@ class Trust:
     revoked: Revoked = field(default_factory=Revoked)
     allowed_data: bytes = b""
     revoked_data: bytes = b""
+    default: Signing = "off"
 
     def level(self, target: str) -> Signing:
-        """Whether verdicts of ``target`` must be signed; off for one that nobody knows."""
-        return self.levels.get(target, "off")
+        """Whether verdicts of ``target`` must be signed; ``default`` if nothing is said of it."""
+        return self.levels.get(target, self.default)
 
     def of_key(self, key: bytes) -> list[Entry]:
         """The lines that name ``key`` itself."""
@@ -73,7 +74,9 @@ def read(policy: Policy, fetch: Callable[[str], bytes | None]) -> tuple[Trust, l
             gone, bad = revoked.parse(gone_data)
             troubles += [Trouble(signers.revoked, *one) for one in bad]
     levels = {name: policy.signing_of(name) for name in policy.targets}
-    trust = Trust(levels, signers.roles, entries, gone, data or b"", gone_data or b"")
+    trust = Trust(
+        levels, signers.roles, entries, gone, data or b"", gone_data or b"", policy.signing
+    )
     return trust, troubles
 
 
