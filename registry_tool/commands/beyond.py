@@ -20,9 +20,14 @@ def recomputed(state: Snapshot, which: str) -> tuple[Finding, ...]:
 
     Raises ToolError where ``state`` is no registry that can be read.
     """
+    import signal
+
     from registry_tool.recompute import rows
     from registry_tool.store import registry
 
+    # A polite end is an interruption like Ctrl-C: the emulations are ended, nothing stays.
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.default_int_handler)
     paths = (
         rows.every(state)
         if which == "all"

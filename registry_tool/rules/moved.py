@@ -10,7 +10,7 @@ from registry_tool.records.record import Record
 from registry_tool.rules.catalog import BY_ID
 from registry_tool.rules.judging import Site, place
 from registry_tool.rules.model import Complaint, Finding
-from registry_tool.rules.severity import Levels
+from registry_tool.rules.severity import STALE, Levels
 from registry_tool.stale import rows
 from registry_tool.stale.current import from_the_registry
 from registry_tool.store import registry as registries
@@ -18,7 +18,7 @@ from registry_tool.store.extracted import own_emulators
 from registry_tool.store.registry import Registry
 from registry_tool.store.snapshot import Snapshot
 
-RULE = "KR131"
+RULE = STALE
 
 
 def is_asked_for(levels: Levels) -> bool:
