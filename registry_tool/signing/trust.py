@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import NamedTuple
 
 from registry_tool.records.spec import Policy, Signers, Signing
@@ -32,7 +33,15 @@ class Trust:
 
     def of_key(self, key: bytes) -> list[Entry]:
         """The lines that name ``key`` itself."""
-        return [one for one in self.entries if one.key == key and not one.is_authority]
+        return self._by_key.get(key, [])
+
+    @cached_property
+    def _by_key(self) -> Mapping[bytes, list[Entry]]:
+        found: dict[bytes, list[Entry]] = {}
+        for one in self.entries:
+            if not one.is_authority:
+                found.setdefault(one.key, []).append(one)
+        return found
 
     def may_sign(self, principals: Sequence[str], target: str) -> bool:
         """Whether one of ``principals`` has the role for ``target``."""

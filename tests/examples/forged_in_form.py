@@ -229,6 +229,33 @@ def own_page_that_allows_anything(scene: Scene) -> None:
     _vouched(scene, row)
 
 
+def lookup_of_an_unknown_target(scene: Scene) -> None:
+    data = scene.at.path(f"details/{GEMM}.json").read_bytes()
+    scene.at.write({f"details/npu3/{GEMM}.json": data})
+
+
+def table_beside_the_generated_ones(scene: Scene) -> None:
+    scene.at.write({"details/Others.md": "| Shape | Status |\n|---|---|\n| 9×9 | ✅ |\n"})
+
+
+def invented_origin(scene: Scene) -> None:
+    """What a row says of figures that nobody measured is in no verdict."""
+    row = fabricated()
+    _vouched(scene, row)
+    record = replace(row.record, provenance={"tile": "inherited from npu1"})
+    scene.at.write({row.id.record_path: canonical.encode(record)})
+    scene.at.render()
+
+
+def rule_of_signatures_turned_off(scene: Scene) -> None:
+    scene.at.edit("registry.yaml", "targets:", "rules: {KR121: off}\ntargets:")
+    scene.put(fabricated())
+
+
+def strangers_signature_beside(scene: Scene) -> None:
+    sign(scene.at, scene.mallory, scene.row, suffix=".01234567")
+
+
 def logs_as_text(scene: Scene) -> None:
     """Line ends on disk that are not those of the blob."""
     scene.at.write({".gitattributes": "verdicts/** text eol=crlf\n"})
@@ -294,6 +321,19 @@ FORGED_IN_FORM = [
         signing_turned_off_first, "signing turned off in a commit of its own, then the row", "-", ""
     ),
     Forgery(own_page_that_allows_anything, "a new page that allows anything, with a row", "", ""),
+    Forgery(
+        lookup_of_an_unknown_target, "JSON for lookups of a target that is none", "KR301", "KR301"
+    ),
+    Forgery(
+        table_beside_the_generated_ones, "a table by hand beside the generated ones", "", ""
+    ),
+    Forgery(invented_origin, "an invented origin (provenance) in a new row", "", ""),
+    Forgery(
+        rule_of_signatures_turned_off, "KR121 turned off, with a row", "KR110", "KR110 KR121"
+    ),
+    Forgery(
+        strangers_signature_beside, "a stranger's signature beside one that counts", "-", ""
+    ),
     Forgery(logs_as_text, "the logs called text in `.gitattributes`", "", ""),
 ]  # fmt: skip
 
