@@ -5,7 +5,14 @@ from __future__ import annotations
 import runpy
 import sys
 
-SCRIPTS = ("bench_check", "bench_judge", "bench_emulator", "bench_lookup", "bench_history")
+SCRIPTS = (
+    "bench_check",
+    "bench_judge",
+    "bench_emulator",
+    "bench_lookup",
+    "bench_history",
+    "bench_signing",
+)
 
 
 def main() -> int:

@@ -20,9 +20,14 @@ def recomputed(state: Snapshot, which: str) -> tuple[Finding, ...]:
 
     Raises ToolError where ``state`` is no registry that can be read.
     """
+    import signal
+
     from registry_tool.recompute import rows
     from registry_tool.store import registry
 
+    # A polite end is an interruption like Ctrl-C: the emulations are ended, nothing stays.
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.default_int_handler)
     paths = (
         rows.every(state)
         if which == "all"
@@ -41,8 +46,9 @@ def _summary(found: Recomputed) -> str:
         parts.append(f"{_verdicts(found.emulated, 'emulated')} ran again")
     if found.derived:
         parts.append(
-            f"{_verdicts(found.derived, 'hardware')} held against what a CPU can derive: its "
-            "figures are not computed again"
+            f"{_verdicts(found.derived, 'hardware')} held against what a CPU can derive: element "
+            "counts and zero-output share here, band, work, constraints and log by the rules of "
+            "every check; accuracy and speed are the device's, and are not computed again"
         )
     if not parts:
         return "nothing to compute again"

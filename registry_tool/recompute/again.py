@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,19 +33,34 @@ class Again:
 
 
 def run(
-    subject: Subject, spec: KernelSpec, target: Target, tolerance: Tolerance, root: Path
+    subject: Subject,
+    spec: KernelSpec,
+    target: Target,
+    tolerance: Tolerance,
+    root: Path,
+    stop: threading.Event | None = None,
 ) -> Again:
     """Emulate ``subject`` under ``tolerance``; ``root`` holds the registry's own emulators.
 
-    Raises HarnessError if the kernel is not emulated, InputError if its own emulator is not there.
+    Raises HarnessError if the kernel is not emulated, InputError if its own emulator is not there,
+    Stopped once ``stop`` is set; the emulation is ended first.
     """
     command = emulator_command(
         spec, root, subject.shape, subject.variant, subject.tile, subject.herd, tolerance
     )
-    with tempfile.TemporaryDirectory() as folder, captured(Path(folder)) as (out_path, err_path):
+    with (
+        tempfile.TemporaryDirectory(prefix="registry-tool-again-") as folder,
+        captured(Path(folder)) as (out_path, err_path),
+    ):
         environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
         finished = process.run(
-            command, PACKAGE.parent, out_path, err_path, target.run_limit_s, env=environment
+            command,
+            PACKAGE.parent,
+            out_path,
+            err_path,
+            target.run_limit_s,
+            env=environment,
+            stop=stop,
         )
         out, err = read_stream(out_path), read_stream(err_path)
     elements = tuple(kernel.output_elements(spec, subject.shape))

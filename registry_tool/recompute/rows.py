@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import threading
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from registry_tool.errors import ToolError
 from registry_tool.recompute import again, compare
-from registry_tool.records import canonical
+from registry_tool.records import canonical, kernel
 from registry_tool.records.keys import RowId, parse_record_path, parse_verdict_path
 from registry_tool.records.spec import KernelSpec, Tolerance
 from registry_tool.records.verdict import Verdict
 from registry_tool.rules.catalog import BY_ID
+from registry_tool.rules.gate import ALL_ZERO, SEEN
 from registry_tool.rules.judging import Site, place
 from registry_tool.rules.model import Complaint, Finding
+from registry_tool.store.extracted import own_emulators
 from registry_tool.store.registry import Registry
 from registry_tool.store.snapshot import Snapshot
 
@@ -56,13 +57,20 @@ def recompute(registry: Registry, paths: Iterable[str], announce: Announce) -> R
     """
     pieces, left_out = _pieces(registry, sorted(paths))
     jobs = max((registry.target(piece.row.target).jobs for piece in pieces), default=1)
-    with _own_emulators(registry.snapshot) as root, ThreadPoolExecutor(jobs) as pool:
+    stop = threading.Event()
+    with own_emulators(registry.snapshot) as root:
 
         def one(piece: _Piece) -> list[Finding]:
             announce(f"{piece.row}: computing {piece.verdict.run_id} again")
-            return _findings(registry, piece, root)
+            return _findings(registry, piece, root, stop)
 
-        found = [finding for some in pool.map(one, pieces) for finding in some]
+        pool = ThreadPoolExecutor(jobs)
+        try:
+            found = [finding for some in pool.map(one, pieces) for finding in some]
+        finally:
+            # Ctrl-C reaches only the main thread; the runs of the others are asked to stop.
+            stop.set()
+            pool.shutdown(cancel_futures=True)
     emulated = sum(registry.target(piece.row.target).kind == "emulated" for piece in pieces)
     return Recomputed(tuple(found), emulated, len(pieces) - emulated, tuple(left_out))
 
@@ -125,26 +133,30 @@ def _left_out(verdict: Verdict, spec: KernelSpec) -> str | None:
     return None
 
 
-def _findings(registry: Registry, piece: _Piece, root: Path) -> list[Finding]:
+def _findings(
+    registry: Registry, piece: _Piece, root: Path, stop: threading.Event
+) -> list[Finding]:
     target = registry.target(piece.row.target)
     gate = piece.verdict.gate
     tolerance = Tolerance(rtol=gate.rtol, atol=gate.atol)
     try:
-        found = again.run(piece.verdict.subject, piece.spec, target, tolerance, root)
+        found = again.run(piece.verdict.subject, piece.spec, target, tolerance, root, stop)
     except ToolError as error:
         return [_finding(piece, Complaint(f"it cannot be computed again: {error}"))]
+    if found.status not in _DECIDED:
+        words = f"it cannot be computed again here: {found.status} ({found.reason})"
+        return [_finding(piece, Complaint(words, "/status"))]
     judged = _of_emulation if target.kind == "emulated" else _of_hardware
-    return [_finding(piece, complaint) for complaint in judged(piece.verdict, found)]
+    return [_finding(piece, complaint) for complaint in judged(piece, found)]
 
 
-def _of_emulation(verdict: Verdict, found: again.Again) -> Iterator[Complaint]:
+def _of_emulation(piece: _Piece, found: again.Again) -> Iterator[Complaint]:
+    verdict = piece.verdict
     if found.status != verdict.status:
         why = f" ({found.reason})" if found.reason else ""
         yield Complaint(
             f"the verdict says {verdict.status}, a second run {found.status}{why}", "/status"
         )
-    if found.status not in _DECIDED:
-        return
     for words in compare.differences(verdict.subject.kernel, verdict.outputs, found.outputs):
         yield Complaint(f"a second run disagrees: {words}", "/outputs")
     said, now = verdict.gate.zero_share, found.zero_share
@@ -152,11 +164,19 @@ def _of_emulation(verdict: Verdict, found: again.Again) -> Iterator[Complaint]:
         yield Complaint(f"zero_share is {said} in the verdict, {now} now", "/gate/zero_share")
 
 
-def _of_hardware(verdict: Verdict, found: again.Again) -> Iterator[Complaint]:
+def _of_hardware(piece: _Piece, found: again.Again) -> Iterator[Complaint]:
     """What the emulation's reference says of a device's run: its own numbers are another matter."""
+    verdict = piece.verdict
     said, now = verdict.gate.zero_share, found.zero_share
     if now is None:
         return
+    if verdict.status == "pass" and now < SEEN and not _band_sees_zeros(piece):
+        yield Complaint(
+            f"an output of zeros would have passed on the device: it fails {now:.2%} of the "
+            "elements, as computed here, and the page gives no band",
+            "/gate/zero_share",
+            fix="give the kernel's page a band (kernels/KERNEL.yaml), or a smaller atol",
+        )
     if said is not None and abs(said - now) > compare.ZERO_SHARE:
         yield Complaint(
             f"zero_share is {said} in the verdict; inputs drawn like the harness's give {now}",
@@ -168,19 +188,12 @@ def _of_hardware(verdict: Verdict, found: again.Again) -> Iterator[Complaint]:
         yield Complaint(f"it compared {counts} elements; the shape has {expected}", "/outputs")
 
 
+def _band_sees_zeros(piece: _Piece) -> bool:
+    ran = piece.verdict.subject
+    band = kernel.band(piece.spec, ran.shape, ran.variant, ran.tile, ran.herd)
+    return band is not None and band.high < ALL_ZERO
+
+
 def _finding(piece: _Piece, complaint: Complaint) -> Finding:
     site = Site(piece.path, str(piece.row), {piece.path: piece.data}, piece.verdict.subject)
     return place(BY_ID[RULE], complaint, site)
-
-
-@contextmanager
-def _own_emulators(snapshot: Snapshot) -> Iterator[Path]:
-    """A folder with the emulators of the state itself: those on disk may be others."""
-    own = [path for path in snapshot.oids if path.startswith("kernels/") and path.endswith(".py")]
-    contents: Mapping[str, bytes] = snapshot.read_many(own)
-    with tempfile.TemporaryDirectory() as folder:
-        for path, data in contents.items():
-            target = Path(folder) / path
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(data)
-        yield Path(folder)

@@ -13,6 +13,7 @@ from registry_tool.records.record import Record
 from registry_tool.records.spec import Policy
 from registry_tool.records.verdict import Verdict
 from registry_tool.rules import context as contexts
+from registry_tool.rules import severity
 from registry_tool.rules.catalog import BY_ID, RULES
 from registry_tool.rules.entries import Entries, Files, place_of
 from registry_tool.rules.gate import WIDE_BAND
@@ -75,7 +76,8 @@ def judge_change(snapshot: Snapshot, context: Context, state: State) -> list[Fin
     here = [one for row in sorted(touched) for one in rows.get(row, ())]
     found += _wide_bands(here, seeker.is_new)
     if base is not None:
-        found += _lowered_in_need([*here, *found], base.policy, context.policy)
+        lowered = list(_lowered_in_need([*here, *found], base.policy, context.policy))
+        found += lowered or _lowered_unneeded(base.policy, context.policy)
     return found
 
 
@@ -103,6 +105,12 @@ def _lowered_in_need(
             )
             complaint = Complaint(words, one.pointer, line=one.line)
             yield place(BY_ID["KR110"], complaint, Site(one.path, one.record))
+
+
+def _lowered_unneeded(before: Policy, after: Policy) -> Iterator[Finding]:
+    for words in severity.lowered(before, after):
+        complaint = Complaint(f"{words} (no row needs it yet)", severity="warning", line=1)
+        yield place(BY_ID["KR110"], complaint, Site(POLICY))
 
 
 def _matters(change: Change) -> bool:
@@ -296,7 +304,8 @@ class _Seeker:
         """When the change was made: that of the commit, or now; s since 1970."""
         snapshot = self._snapshot
         if snapshot.kind == "revision" and snapshot.repository is not None and snapshot.anchor:
-            return git.committed(snapshot.repository, snapshot.anchor)
+            # A commit's time is its committer's word; but none is of a day to come.
+            return min(git.committed(snapshot.repository, snapshot.anchor), time.time())
         return time.time()
 
     def unsigned(self) -> Sequence[tuple[str, str]]:

@@ -97,8 +97,8 @@ def measure_of(root: Path, revision: str) -> Snapshot:
     return state.narrowed(git.tree(state.repository, state.anchor, FILES))
 
 
-def measured(context: Context | None, by: Snapshot | None) -> Context | None:
-    """``context`` with the targets, levels of rules and pages of ``by`` where it has them."""
+def measured(context: Context | None, by: Snapshot | None, snapshot: Snapshot) -> Context | None:
+    """The ``context`` of ``snapshot`` with the targets, rules, pages and signers of ``by``."""
     if context is None or by is None:
         return context
     base, _ = read(by)
@@ -109,7 +109,15 @@ def measured(context: Context | None, by: Snapshot | None) -> Context | None:
         for name, target in context.policy.targets.items()
     }
     policy = replace(context.policy, targets=targets, rules=base.policy.rules)
-    return Context(policy, {**context.specs, **base.specs}, context.models)
+    specs = {**context.specs, **base.specs}
+    # Who may sign is part of the measure; when something was signed is a matter of the state.
+    trust = context.trust if base.trust is None else base.trust
+    if trust is None:
+        return Context(policy, specs, context.models)
+    from registry_tool.signing.times import Added
+    from registry_tool.signing.verified import Verified
+
+    return Context(policy, specs, context.models, trust, Added(snapshot), Verified(snapshot))
 
 
 def _problem(error: InputError, kind: ProblemKind = "schema") -> Problem:

@@ -152,6 +152,7 @@ def _policy_names(file: FileView) -> Iterator[Complaint]:
     from registry_tool.rules.catalog import BY_ID
     from registry_tool.rules.severity import entries
 
+    yield from _twins(file.value)
     for target, rule, _ in entries(file.value):
         if rule not in BY_ID:
             from registry_tool.records.yaml_errors import line_of
@@ -159,6 +160,20 @@ def _policy_names(file: FileView) -> Iterator[Complaint]:
             place = ["targets", target, "rules", rule] if target else ["rules", rule]
             yield _unknown("rule", rule, f"/{'/'.join(place)}", BY_ID, "the gate's")._replace(
                 line=line_of(file.data, place), fix="registry-tool explain   # lists the rules"
+            )
+
+
+def _twins(policy: Policy) -> Iterator[Complaint]:
+    """Targets that differ in their case alone: one folder on many disks, one name to a reader."""
+    seen: dict[str, str] = {}
+    for name in policy.targets:
+        other = seen.setdefault(name.casefold(), name)
+        if other != name:
+            yield Complaint(
+                f"the targets {other!r} and {name!r} differ in upper and lower case alone",
+                f"/targets/{name}",
+                line=1,
+                fix="give one of them another name",
             )
 
 

@@ -148,11 +148,10 @@ def sees_zeros(row: RowView) -> Iterator[Complaint]:
     if row.verdict is None or row.spec is None or row.record.verdict.kind != "harness":
         return
     seen = row.verdict.verdict.gate.zero_share
-    if seen is not None and seen >= _SEEN:
+    if seen is not None and seen >= SEEN:
         return
-    # An all-zero output has mean_rel_L1 = 1.
     band = row.band()
-    if band is not None and band.high < 1.0:
+    if band is not None and band.high < ALL_ZERO:
         return
     yield Complaint(
         f"an output of zeros could pass this gate: the share of elements that it would fail is "
@@ -162,8 +161,10 @@ def sees_zeros(row: RowView) -> Iterator[Complaint]:
     )
 
 
-# A wrong output must fail in more than a stray element.
-_SEEN = 0.01
+SEEN = 0.01
+"""Share of the elements that zeros must fail in: a wrong output fails in more than a stray one."""
+ALL_ZERO = 1.0
+"""mean_rel_L1 of an output of zeros."""
 
 
 def _speed(performance: Performance | None) -> str:

@@ -10,14 +10,15 @@ from registry_tool.records.record import Record
 from registry_tool.rules.catalog import BY_ID
 from registry_tool.rules.judging import Site, place
 from registry_tool.rules.model import Complaint, Finding
-from registry_tool.rules.severity import Levels
+from registry_tool.rules.severity import STALE, Levels
 from registry_tool.stale import rows
 from registry_tool.stale.current import from_the_registry
 from registry_tool.store import registry as registries
+from registry_tool.store.extracted import own_emulators
 from registry_tool.store.registry import Registry
 from registry_tool.store.snapshot import Snapshot
 
-RULE = "KR131"
+RULE = STALE
 
 
 def is_asked_for(levels: Levels) -> bool:
@@ -31,13 +32,14 @@ def findings(snapshot: Snapshot) -> dict[str, list[Finding]]:
 
     try:
         registry = registries.load(snapshot)
-        return {
-            str(row): [_finding(registry, registry.records[row], row.record_path, reasons)]
-            for name, target in registry.policy.targets.items()
-            for row, reasons in rows.judged(
-                registry, name, from_the_registry(target, registry.root)
-            ).items()
-        }
+        with own_emulators(snapshot) as root:
+            return {
+                str(row): [_finding(registry, registry.records[row], row.record_path, reasons)]
+                for name, target in registry.policy.targets.items()
+                for row, reasons in rows.judged(
+                    registry, name, from_the_registry(target, root)
+                ).items()
+            }
     except ToolError:
         return {}
 

@@ -77,7 +77,7 @@ class _Work:
         self._touched = touched
         self._entries = Entries(snapshot, self._lines())
         self._context, self._problems = contexts.read(self._entries.around)
-        self._measure = contexts.measured(self._context, by)
+        self._measure = contexts.measured(self._context, by, snapshot)
         self._judged: dict[str, Row | None] = {}
         self._strays: list[str] = []
         self._records: dict[Place, Files] = {}

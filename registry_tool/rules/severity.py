@@ -39,6 +39,38 @@ def levels_of(policy: Policy) -> dict[str, dict[str, str]]:
     return found
 
 
+STALE = "KR131"
+"""The rule that finds nothing where registry.yaml does not ask for it."""
+_LEVELS = ("off", "warning", "error")
+
+
+def lowered(before: Policy, after: Policy) -> Iterator[str]:
+    """What ``after`` lets through that ``before`` did not, in words; unasked rules are off."""
+    from registry_tool.rules.catalog import BY_ID
+
+    every = {rule for policy in (before, after) for _, rule, _ in entries(policy)}
+    targets = [name for name in after.targets if name in before.targets]
+    for rule in sorted(every & BY_ID.keys()):
+        if BY_ID[rule].lowers == "never":
+            continue  # it has no effect, and is refused
+        for target in ["", *targets]:
+            was, now = (_said(policy, target, rule) for policy in (before, after))
+            if _LEVELS.index(now) < _LEVELS.index(was):
+                where = f" for {target}" if target else ""
+                yield f"{rule} ({BY_ID[rule].title}) was {was!r}{where} and is {now!r}"
+                if not target:
+                    break  # what is lowered for all need not be said of each
+
+
+def _said(policy: Policy, target: str, rule: str) -> str:
+    from registry_tool.rules.catalog import BY_ID
+
+    known = BY_ID[rule]
+    unsaid = "off" if rule == STALE else known.severity
+    level = policy.rules.get(rule, unsaid)
+    return policy.targets[target].rules.get(rule, level) if target else level
+
+
 def counted(findings: Iterable[Finding], levels: Levels) -> Iterator[Finding]:
     """``findings`` as they count; those that are switched off are left out."""
     if not levels:

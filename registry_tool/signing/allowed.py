@@ -35,8 +35,9 @@ class Entry(NamedTuple):
 
     @property
     def names(self) -> list[str]:
-        """The principals one by one, those that are excluded left out."""
-        return [name for name in self.principals.split(",") if not name.startswith("!")]
+        """The principals one by one; those that the line itself excludes (`!`) are left out."""
+        said = [name for name in self.principals.split(",") if name and not name.startswith("!")]
+        return [name for name in said if matches_list(name, self.principals)]
 
     def is_for(self, namespace: str) -> bool:
         """Whether the key may sign in ``namespace``."""

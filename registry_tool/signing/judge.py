@@ -133,7 +133,9 @@ def judge(
     else:
         if trust.revoked.holds(signature.key):
             return _revoked(name, signature, trust, fingerprint)
-        entries = [one for one in trust.of_key(signature.key) if one.is_for(NAMESPACE)]
+        lines = trust.of_key(signature.key)
+        # A line may exclude everybody whom it names.
+        entries = [one for one in lines if one.is_for(NAMESPACE) and one.names]
         fault, words, principals = _by_key(signature, entries, trust, moment.ran)
     who = principals[0] if principals else None
     if fault is None:
@@ -168,7 +170,7 @@ def _by_key(
     """What the lines of a plain key say of a signature made at ``ran``; whose it is."""
     fingerprint = keys.fingerprint(signature.key)
     if not entries:
-        elsewhere = trust.of_key(signature.key)
+        elsewhere = [one for one in trust.of_key(signature.key) if not one.is_for(NAMESPACE)]
         words = f"the key {fingerprint} is not among the allowed signers"
         if elsewhere:
             said = elsewhere[0].namespaces

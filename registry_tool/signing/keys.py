@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64 as plain_base64
 import hashlib
+from functools import lru_cache
 
 from registry_tool.signing.wire import Reader, WireError, base64
 
@@ -26,6 +27,7 @@ def parse(text: str) -> bytes:
     return blob
 
 
+@lru_cache(maxsize=256)
 def fingerprint(key: bytes) -> str:
     """How `ssh-keygen -l` names a key, e.g. ``SHA256:47DEQpj8HBSa...``."""
     digest = hashlib.sha256(key).digest()

@@ -20,8 +20,9 @@ def loosenings(before: Trust, after: Trust | None) -> list[str]:
 
 
 def _levels(before: Trust, after: Trust | None) -> Iterator[str]:
-    for target, was in before.levels.items():
-        now = "off" if after is None else after.level(target)
+    targets = before.levels if after is None else {**before.levels, **after.levels}
+    for target in targets:
+        was, now = before.level(target), "off" if after is None else after.level(target)
         if _ORDER.index(now) < _ORDER.index(was):
             yield f"signing for {target} was {was} and is {now}"
 

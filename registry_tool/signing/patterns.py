@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 
+# The same few names are held against the same few lines for every signature of a registry.
+@lru_cache(maxsize=4096)
 def matches_list(text: str, patterns: str) -> bool:
     """Whether ``text`` matches one of ``patterns``, and none that is negated."""
     found = False

@@ -24,7 +24,8 @@ class Added:
 
     def __call__(self, path: str) -> int:
         """Seconds since 1970; what no commit of this state has added is there since now."""
-        return self._times.get(path, self._now)
+        # A commit's time is its committer's word; but none is later than now.
+        return min(self._times.get(path, self._now), self._now)
 
     @cached_property
     def _times(self) -> Mapping[str, int]:

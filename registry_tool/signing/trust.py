@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import NamedTuple
 
 from registry_tool.records.spec import Policy, Signers, Signing
@@ -24,14 +25,23 @@ class Trust:
     revoked: Revoked = field(default_factory=Revoked)
     allowed_data: bytes = b""
     revoked_data: bytes = b""
+    default: Signing = "off"
 
     def level(self, target: str) -> Signing:
-        """Whether verdicts of ``target`` must be signed; off for one that nobody knows."""
-        return self.levels.get(target, "off")
+        """Whether verdicts of ``target`` must be signed; ``default`` if nothing is said of it."""
+        return self.levels.get(target, self.default)
 
     def of_key(self, key: bytes) -> list[Entry]:
         """The lines that name ``key`` itself."""
-        return [one for one in self.entries if one.key == key and not one.is_authority]
+        return self._by_key.get(key, [])
+
+    @cached_property
+    def _by_key(self) -> Mapping[bytes, list[Entry]]:
+        found: dict[bytes, list[Entry]] = {}
+        for one in self.entries:
+            if not one.is_authority:
+                found.setdefault(one.key, []).append(one)
+        return found
 
     def may_sign(self, principals: Sequence[str], target: str) -> bool:
         """Whether one of ``principals`` has the role for ``target``."""
@@ -73,7 +83,9 @@ def read(policy: Policy, fetch: Callable[[str], bytes | None]) -> tuple[Trust, l
             gone, bad = revoked.parse(gone_data)
             troubles += [Trouble(signers.revoked, *one) for one in bad]
     levels = {name: policy.signing_of(name) for name in policy.targets}
-    trust = Trust(levels, signers.roles, entries, gone, data or b"", gone_data or b"")
+    trust = Trust(
+        levels, signers.roles, entries, gone, data or b"", gone_data or b"", policy.signing
+    )
     return trust, troubles
 
 

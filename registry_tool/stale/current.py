@@ -43,10 +43,16 @@ def on_target(name: str, target: Target, root: Path, environ: Mapping[str, str])
 def from_the_registry(target: Target, root: Path) -> Known:
     """The same without a look at a harness tree: every machine learns the same."""
     if target.kind == "emulated":
-        return lambda spec, _: Current(
-            "this version of the emulation", environment.sources(spec, target, root)
-        )
+        return lambda spec, _: _of_emulation(spec, target, root)
     return lambda _, verdicts: of_newest(verdicts)
+
+
+def _of_emulation(spec: KernelSpec, target: Target, root: Path) -> Current:
+    since = "this version of the emulation"
+    try:
+        return Current(since, environment.sources(spec, target, root))
+    except FileNotFoundError:
+        return Current(since)  # the registry's own emulator is gone: nobody can tell any more
 
 
 def of_newest(verdicts: Iterable[Verdict]) -> Current:

@@ -57,3 +57,20 @@ def test_the_gate_refuses_a_stale_row_only_by_policy(world: World) -> None:
     assert finding["fix"] == "registry-tool verify --stale"
     world.ok("verify", "--stale")
     assert world.json("check")["findings"] == []
+
+
+def test_a_state_is_held_against_its_own_emulator_not_the_one_on_disk(world: World) -> None:
+    add_kernel(world)
+    policy = world.registry / "registry.yaml"
+    policy.write_text(policy.read_text() + "rules: {KR131: error}\n")
+    world.ok(*SOFTMAX)
+    world.git("add", "-A")
+    world.git("commit", "-qm", "Add softmax")
+    emulator = world.registry / "kernels/Softmax_bf16.py"
+    emulator.write_text(emulator.read_text() + "\n# another thought\n")
+    assert world.json("check", "--ref", "HEAD")["findings"] == []
+    assert world.json("check", "--staged")["findings"] == []
+    assert [one["rule"] for one in world.json("check", status=1)["findings"]] == ["KR131"]
+    emulator.unlink()
+    assert world.json("check", "--ref", "HEAD")["findings"] == []
+    assert world.json("check")["findings"] == [], "nobody can tell what would run"

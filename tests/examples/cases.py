@@ -21,6 +21,9 @@ from registry_tool.records.verdict import Band
 from tests.baseline import samples
 from tests.examples.build import GEMM, SMALL, Row, log_text, make_row, sealed, speed_text
 from tests.examples.example import Example
+from tests.signing import keyring
+from tests.signing.keyring import SshKey
+from tests.signing.world import line, sign, trust
 
 PAGE = f"details/{GEMM}.md"
 JSON = f"details/{GEMM}.json"
@@ -381,6 +384,45 @@ def slower_best(world: World) -> None:
     world.at.edit(NPU_JSON, '"high": "drain"', '"high": "fused-cast"')
 
 
+def signed(level: str = "required") -> Step:
+    """Alice may sign for every target, and signed all rows."""
+
+    def step(world: World) -> None:
+        alice = keyring.make(world.at.repo.parent, "alice")
+        trust(world.at, line("alice", alice), level=level)
+        sign(world.at, alice, *_rows(world))
+
+    return step
+
+
+def _rows(world: World) -> list[Row]:
+    return [world.row, world.other, world.fast, world.slow]
+
+
+def unsigned(world: World) -> None:
+    world.at.path(f"{world.row.artifact}.sig").unlink()
+
+
+def signature_of_another(world: World) -> None:
+    data = world.at.path(f"{world.other.artifact}.sig").read_bytes()
+    world.at.write({f"{world.row.artifact}.sig": data})
+
+
+def signed_by_a_stranger(world: World) -> None:
+    sign(world.at, keyring.make(world.at.repo.parent, "mallory"), world.row)
+
+
+def trusting(options: str = "", revoked: str = "", roles: str = "") -> Step:
+    """Alice signed; what is said of her key is this, ALICE standing for it."""
+
+    def step(world: World) -> None:
+        alice = SshKey(world.at.repo.parent / "alice")
+        gone = revoked.replace("ALICE", alice.public)
+        trust(world.at, line("alice", alice, options), revoked=gone, roles=roles)
+
+    return step
+
+
 CASES = (
     Case("KR001", nothing, edit_row("{", "{ not JSON"), "not JSON"),
     Case("KR002", nothing, edit_row(NOTES, f"{NOTES},\n  {NOTES}"), "'notes' stands twice"),
@@ -433,6 +475,14 @@ CASES = (
          "still to come"),
     Case("KR115", earlier_failure(sources={"old.py": "0" * 64}), earlier_failure(),
          "a run of this very recipe"),
+    Case("KR121", signed("optional"), lambda w: (unsigned(w), trusting()(w))[1], "no signature"),
+    Case("KR121", signed(), unsigned, "no signature"),
+    Case("KR122", signed(), signature_of_another, "not made over these bytes"),
+    Case("KR123", signed(), signed_by_a_stranger, "not among the allowed signers"),
+    Case("KR124", signed(), trusting('valid-before="20251231"'), "was valid until 2025-12-31"),
+    Case("KR125", signed(), trusting(revoked="ALICE"), "is revoked"),
+    Case("KR126", signed(), trusting(roles="{alice@example.org: [npu2-emu]}"),
+         "may not sign for npu2"),
     Case("KR131", edit("registry.yaml", "targets:", "rules: {KR131: error}\ntargets:"),
          replaced("row", from_sources({"registry_tool/emulator/numerics.py": "0" * 64})),
          "changed since: registry_tool/emulator/numerics.py"),

@@ -7,66 +7,25 @@ only a key of his own. docs/trust.md says the same, line by line; a test holds i
 from __future__ import annotations
 
 import dataclasses
+import json
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 from msgspec.structs import replace
 
 from registry_tool.records import canonical, catalog
 from registry_tool.records.keys import row_id
-from registry_tool.records.verdict import Output, Verdict
-from tests.examples.build import GEMM, SMALL, Row, log_text, make_row, sealed
+from tests.examples.build import GEMM, SMALL, Row, make_row, sealed
 from tests.examples.example import POLICY, Example, ids
+from tests.examples.forged_in_form import FORGED_IN_FORM, IN_TWO_COMMITS
+from tests.examples.forging import NEW, PLAUSIBLE, Forgery, Scene, better, fabricated
 from tests.signing import keyring
 from tests.signing.keyring import SshKey
 from tests.signing.world import line, sign, trust
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "trust.md"
-NEW = {"M": 4096, "K": 1024, "N": 1024}
-# A mean_rel_L1 that the page's band allows, so that only evidence can tell it from a measured one.
-PLAUSIBLE = 0.00951
-
-
-class Scene(NamedTuple):
-    """A committed registry with two rows; the forger has ``mallory``'s key and no other."""
-
-    at: Example
-    row: Row
-    other: Row
-    alice: SshKey
-    mallory: SshKey
-    is_signed: bool
-
-    def put(self, row: Row) -> None:
-        """Write ``row`` in place of what its folder of verdicts held, and the tables."""
-        folder = self.at.path(row.id.verdict_folder)
-        for path in folder.glob("*") if folder.exists() else ():
-            path.unlink()
-        self.at.add(row)
-        self.at.render()
-
-    def trust(self, *lines: str, **words: str) -> None:
-        """Change the policy of signatures, where there is one."""
-        if self.is_signed:
-            trust(self.at, *lines, **words)
-
-    def commit(self) -> None:
-        self.at.commit("Go on")
-
-
-def better(row: Row, mean: float = PLAUSIBLE) -> Row:
-    """``row`` with another accuracy, in verdict, log, digests and run id alike."""
-    output: Output = replace(row.verdict.outputs[0], mean_rel_L1=mean)
-    verdict: Verdict = replace(row.verdict, outputs=[output])
-    log = log_text(verdict, verdict.subject.target != "npu2")
-    return sealed(dataclasses.replace(row, verdict=verdict, log=log))
-
-
-def fabricated() -> Row:
-    return make_row(catalog.built_in()[GEMM], NEW, "drain", second=9)
 
 
 def number_in_record(scene: Scene) -> None:
@@ -299,28 +258,18 @@ def history_rewritten(scene: Scene) -> None:
     scene.at.git("commit", "-q", "--no-verify", "--amend", "-m", "Start")
 
 
-class Forgery(NamedTuple):
-    """What is done, what the page calls it, and the rules that find it, unsigned and signed.
-
-    "-" is for what says something only of signed registries.
-    """
-
-    act: Callable[[Scene], None]
-    name: str
-    unsigned: str
-    signed: str
-
-
 FORGERIES = [
-    Forgery(number_in_record, "a number in the row", "KR105", "KR105"),
+    *FORGED_IN_FORM,
+    Forgery(number_in_record, "a number in the row", "KR105 KR601", "KR105 KR601"),
     Forgery(
         number_in_record_and_verdict,
         "the number in row and verdict",
-        "KR105 KR106",
-        "KR105 KR106 KR122",
+        "KR105 KR106 KR601",
+        "KR105 KR106 KR122 KR601",
     ),
     Forgery(
-        number_in_log_too, "the number in row, verdict and log", "KR105 KR106", "KR105 KR106 KR122"
+        number_in_log_too, "the number in row, verdict and log", "KR105 KR106 KR601",
+        "KR105 KR106 KR122 KR601",
     ),
     Forgery(log_alone, "the log alone", "KR105 KR106", "KR105 KR106"),
     Forgery(
@@ -359,7 +308,9 @@ FORGERIES = [
         "KR122",
     ),
     Forgery(signature_deleted, "a signature deleted", "-", "KR106 KR121"),
-    Forgery(run_of_tomorrow, "a run dated later than its commit", "", "KR124"),
+    Forgery(
+        run_of_tomorrow, "a run dated later than its commit", "KR114", "KR114 KR124"
+    ),
     Forgery(run_of_before_the_key, "a run of before its key was valid", "-", "KR124"),
     Forgery(run_of_after_the_key, "a run of after its key was valid", "-", "KR124"),
     Forgery(
@@ -368,8 +319,8 @@ FORGERIES = [
     ),
     Forgery(key_that_is_revoked_later, "runs whose key is revoked later", "-", "KR125"),
     Forgery(
-        emulated_row_called_hardware, "an emulated run called hardware", "KR102 KR105 KR107",
-        "KR102 KR105 KR107 KR121",
+        emulated_row_called_hardware, "an emulated run called hardware",
+        "KR102 KR105 KR107 KR113", "KR102 KR105 KR107 KR113 KR121",
     ),
     Forgery(invented_run_on_hardware, "an invented run on hardware", "", "KR121"),
     Forgery(
@@ -379,10 +330,13 @@ FORGERIES = [
     Forgery(failing_run_deleted, "a failing run deleted", "", ""),
     Forgery(cited_run_deleted, "the run that a row cites deleted", "KR101 KR106", "KR101 KR106"),
     Forgery(table_edited, "a number in a table", "KR302", "KR302"),
-    Forgery(lookup_edited, "a number in the JSON that lookups read", "KR301", "KR301"),
+    Forgery(
+        lookup_edited, "a number in the JSON that lookups read", "KR301 KR402", "KR301 KR402"
+    ),
     Forgery(tolerance_loosened, "a tolerance of a built-in page loosened", "KR110", "KR110"),
     Forgery(
-        target_called_hardware, "an emulated target called hardware", "KR107 KR110", "KR107 KR110"
+        target_called_hardware, "an emulated target called hardware", "KR107 KR110 KR402",
+        "KR107 KR110 KR402",
     ),
     Forgery(
         signing_turned_off_with_the_row, "signing turned off, with a row that needs it", "-",
@@ -465,6 +419,78 @@ def test_the_range_of_both_commits_shows_who_allowed_himself(
     assert good.rules("--ref", "HEAD") == set()
     report = check(snapshot.of_revision(good.root, "HEAD", base))
     assert {one.rule for one in report.findings if one.severity == "error"} == {"KR110"}
+
+
+@pytest.mark.parametrize(
+    ("act", "rule"), IN_TWO_COMMITS.items(), ids=lambda what: getattr(what, "__name__", what)
+)
+def test_a_review_refuses_what_two_commits_do_together(
+    act: Callable[[Scene], None],
+    rule: str,
+    good: Example,
+    row: Row,
+    other: Row,
+    keys: tuple[SshKey, SshKey],
+) -> None:
+    alice, mallory = keys
+    trust(good, line("alice", alice))
+    sign(good, alice, row, other)
+    good.commit("Sign")
+    good.git("tag", "start")
+    act(Scene(good, row, other, alice, mallory, True))
+    good.commit("Add a row")
+    assert good.rules("--ref", "HEAD") == set()
+    assert good.rules("--ref", "HEAD", "--base", "start") == {rule}
+    status, told = good.command("review", "start..HEAD", "--format", "json")
+    assert status == 1
+    assert rule in ids(json.loads(told)["findings"])
+
+
+def test_a_commit_of_tomorrow_cannot_bring_a_run_of_tomorrow(
+    good: Example, row: Row, other: Row, keys: tuple[SshKey, SshKey]
+) -> None:
+    alice, mallory = keys
+    trust(good, line("alice", alice))
+    sign(good, alice, row, other)
+    good.commit("Sign")
+    run_of_tomorrow(Scene(good, row, other, alice, mallory, True))
+    good.environment["GIT_COMMITTER_DATE"] = "2097-01-01T00:00:00Z"
+    good.commit("Add a row of a day to come")
+    assert good.rules("--ref", "HEAD") == {"KR114", "KR124"}
+
+
+def test_the_measure_of_another_commit_asks_for_signatures_too(
+    good: Example, row: Row, other: Row, keys: tuple[SshKey, SshKey]
+) -> None:
+    alice, mallory = keys
+    trust(good, line("alice", alice))
+    sign(good, alice, row, other)
+    good.commit("Sign")
+    assert good.rules("--policy-of", "HEAD") == set()
+    good.write({"registry.yaml": POLICY})
+    assert good.rules("--policy-of", "HEAD") == set(), "what is signed counts by that measure"
+    Scene(good, row, other, alice, mallory, True).put(fabricated())
+    good.commit("Turn signing off, with a row")
+    assert good.rules("--ref", "HEAD", "--policy-of", "HEAD~1") == {"KR121"}
+
+
+def test_objects_that_git_replaces_count_as_they_were_committed(good: Example, row: Row) -> None:
+    genuine = good.git("rev-parse", f"HEAD:{row.artifact}").strip()
+    forged = good.path(row.artifact).read_bytes().replace(b"0.0094", b"0.0095")
+    good.write({"forged.json": forged})
+    good.git("replace", genuine, good.git("hash-object", "-w", "forged.json").strip())
+    assert good.findings("--ref", "HEAD") == []
+
+
+def test_the_cause_is_told_before_what_follows_of_it(
+    good: Example, row: Row, other: Row, keys: tuple[SshKey, SshKey]
+) -> None:
+    """Evidence or measure first, rows next, then pages, and answers last."""
+    scene = Scene(good, row, other, *keys, False)
+    log_alone(scene)
+    lookup_edited(scene)
+    told = [one["rule"] for one in good.findings()]
+    assert list(dict.fromkeys(told)) == ["KR106", "KR105", "KR301", "KR402"]
 
 
 def test_the_page_says_of_each_forgery_what_is_found() -> None:

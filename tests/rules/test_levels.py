@@ -161,6 +161,41 @@ def test_each_rule_is_selected_by_its_own_id_and_family() -> None:
         assert not parse([], [rule.id]).wants(rule.id)
 
 
+# Lowering a rule in a change of its own.
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "words"),
+    [
+        ("{}", "{KR202: off}", ["KR202 (unused array) was 'error' and is 'off'"]),
+        ("{KR202: warning}", "{KR202: off}", ["was 'warning' and is 'off'"]),
+        ("{KR131: error}", "{}", ["KR131 (stale evidence) was 'error' and is 'off'"]),
+        ("{}", "{KR402: warning}", ["was 'error' and is 'warning'"]),
+        ("{}", "{KR131: warning}", []),
+        ("{KR202: warning}", "{}", []),
+        ("{KR402: error}", "{KR402: error, KR202: error}", []),
+    ],
+)
+def test_a_rule_that_is_lowered_before_any_row_needs_it_warns(
+    good: Example, before: str, after: str, words: list[str]
+) -> None:
+    level(good, f"rules: {before}")
+    good.edit("registry.yaml", f"rules: {before}", f"rules: {after}")
+    found = good.findings()
+    assert ids(found) == set()
+    told = [one["message"] for one in found if one["rule"] == "KR110"]
+    assert len(told) == len(words)
+    assert all(word in one for word, one in zip(words, told, strict=True)), told
+    good.commit("Set levels")
+    assert [one for one in good.findings() if one["rule"] == "KR110"] == []
+
+
+def test_a_rule_that_is_lowered_for_a_target_names_it(good: Example) -> None:
+    good.edit("registry.yaml", "  npu2:\n", "  npu2:\n    rules: {KR202: warning}\n")
+    [found] = good.findings()
+    assert "was 'error' for npu2 and is 'warning'" in found["message"]
+
+
 # The policy of another state.
 
 
