@@ -8,7 +8,7 @@ from pathlib import Path
 
 from registry_tool.history.audit.finding import Found
 from registry_tool.history.audit.look import Range
-from registry_tool.rules.model import Finding
+from registry_tool.rules.finding import Finding
 from registry_tool.store import git, snapshot
 from registry_tool.store.git import Repository
 from registry_tool.store.git_history import Commit, commits, place_of

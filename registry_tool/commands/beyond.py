@@ -11,7 +11,7 @@ from registry_tool.commands.common import warn
 
 if TYPE_CHECKING:
     from registry_tool.recompute.rows import Recomputed
-    from registry_tool.rules.model import Finding
+    from registry_tool.rules.finding import Finding
     from registry_tool.store.snapshot import Snapshot
 
 

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from registry_tool.commands.common import say, warn
-from registry_tool.commands.init import ATTRIBUTES
+from registry_tool.commands.skeleton import ATTRIBUTES
 from registry_tool.errors import GitError, ToolError, UsageError
 from registry_tool.gates import precommit, scripts
 from registry_tool.gates.precommit import CONFIG, HOOK_ID

@@ -90,7 +90,7 @@ def _becomes_one(folder: Path, chosen: str | None) -> bool:
 
 def _new_policy(scratch: Path, root: Path) -> None:
     """What `init` writes into an empty folder, without pages."""
-    from registry_tool.commands.init import ATTRIBUTES, IGNORE, POLICY_TEXT
+    from registry_tool.commands.skeleton import ATTRIBUTES, IGNORE, POLICY_TEXT
     from registry_tool.store.root import POLICY
 
     for name, text in ((".gitattributes", ATTRIBUTES), (".gitignore", IGNORE)):

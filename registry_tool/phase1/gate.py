@@ -26,8 +26,8 @@ from registry_tool.records.model import Model
 from registry_tool.records.record import Record
 from registry_tool.records.spec import KernelSpec, Target
 from registry_tool.rules import context as contexts
+from registry_tool.rules.finding import Finding
 from registry_tool.rules.judging import judge_row
-from registry_tool.rules.model import Finding
 from registry_tool.rules.views import Context
 from registry_tool.rules.waivers import apply
 from registry_tool.store.registry import Registry

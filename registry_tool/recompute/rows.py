@@ -15,9 +15,10 @@ from registry_tool.records.keys import RowId, parse_record_path, parse_verdict_p
 from registry_tool.records.spec import KernelSpec, Tolerance
 from registry_tool.records.verdict import Verdict
 from registry_tool.rules.catalog import BY_ID
+from registry_tool.rules.finding import Finding
 from registry_tool.rules.gate import ALL_ZERO, SEEN
 from registry_tool.rules.judging import Site, place
-from registry_tool.rules.model import Complaint, Finding
+from registry_tool.rules.model import Complaint
 from registry_tool.store.extracted import own_emulators
 from registry_tool.store.registry import Registry
 from registry_tool.store.snapshot import Snapshot

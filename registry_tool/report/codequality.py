@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from registry_tool.report.escape import json_text, line
 from registry_tool.report.fingerprint import fingerprints
-from registry_tool.rules.model import Finding, Report
+from registry_tool.rules.finding import Finding
+from registry_tool.rules.model import Report
 
 if TYPE_CHECKING:
     from registry_tool.review.model import Review

@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 
-from registry_tool.rules.model import Finding
+from registry_tool.rules.finding import Finding
 
 # What moves when lines above it do, and says nothing about the finding itself.
 _POSITIONS = re.compile(r"\blines? \d+(?: and \d+)?|:\d+(?=:)")

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 from registry_tool.report.escape import data, line, property_, short
 from registry_tool.report.figures import step
-from registry_tool.rules.model import Finding, Report
+from registry_tool.rules.finding import Finding
+from registry_tool.rules.model import Report
 
 if TYPE_CHECKING:
     from registry_tool.review.model import Review

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Sequence
 from registry_tool.report.escape import code, markdown
 from registry_tool.report.markdown import Section, document, section
 from registry_tool.report.text import count
-from registry_tool.rules.model import Finding, Report
+from registry_tool.rules.finding import Finding
+from registry_tool.rules.model import Report
 
 MARKER = "<!-- registry-tool check -->"
 """By which a bot finds its own comment again."""

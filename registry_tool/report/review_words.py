@@ -16,7 +16,7 @@ from registry_tool.review.model import (
     Verdicts,
     WaiverChange,
 )
-from registry_tool.rules.model import Finding
+from registry_tool.rules.finding import Finding
 
 _SPEED = ("latency_us", "gflops", "gbps")
 _ONLY_WORDS = ("re-noted", "reformatted")

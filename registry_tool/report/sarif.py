@@ -12,7 +12,8 @@ from registry_tool import __version__
 from registry_tool.report.escape import json_text, line
 from registry_tool.report.fingerprint import fingerprints
 from registry_tool.rules.catalog import RULES
-from registry_tool.rules.model import WAIVABLE_TEXT, Finding, Report, Rule
+from registry_tool.rules.finding import Finding
+from registry_tool.rules.model import WAIVABLE_TEXT, Report, Rule
 
 if TYPE_CHECKING:
     from registry_tool.review.model import Review

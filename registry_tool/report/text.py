@@ -7,7 +7,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
 from registry_tool.report.escape import line, start
-from registry_tool.rules.model import Finding, Report, Severity
+from registry_tool.rules.finding import Finding, Severity
+from registry_tool.rules.model import Report
 
 _SHOWN: Mapping[Severity, int] = {"error": 100, "warning": 5}
 """Findings of one rule that are written out; what is the matter is plain after so many."""

@@ -9,8 +9,8 @@ from typing import NamedTuple
 from registry_tool.errors import GitError
 from registry_tool.rules import engine
 from registry_tool.rules.context import measure_of
+from registry_tool.rules.finding import Finding
 from registry_tool.rules.layout import kind_of
-from registry_tool.rules.model import Finding
 from registry_tool.rules.ranges import check_range
 from registry_tool.store import git
 from registry_tool.store.snapshot import OWN, Snapshot

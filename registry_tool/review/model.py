@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from registry_tool.rules.model import Finding
+from registry_tool.rules.finding import Finding
 
 RowKind = Literal[
     "added", "removed", "renamed", "re-measured", "edited", "re-noted", "reformatted", "unreadable"

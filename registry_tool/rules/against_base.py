@@ -16,11 +16,12 @@ from registry_tool.rules import context as contexts
 from registry_tool.rules import severity
 from registry_tool.rules.catalog import BY_ID, RULES
 from registry_tool.rules.entries import Entries, Files, place_of
+from registry_tool.rules.finding import Finding
 from registry_tool.rules.gate import WIDE_BAND
 from registry_tool.rules.judging import Site, judge_row, place
 from registry_tool.rules.layout import kind_of, row_of
 from registry_tool.rules.ledger import ledger
-from registry_tool.rules.model import Complaint, Finding
+from registry_tool.rules.model import Complaint
 from registry_tool.rules.severity import counted, levels_of
 from registry_tool.rules.signatures import SIGNATURE_RULES
 from registry_tool.rules.state import State

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 
 from registry_tool.rules import standing
 from registry_tool.rules import state as states
-from registry_tool.rules.model import Finding, Report
+from registry_tool.rules.finding import Finding
+from registry_tool.rules.model import Report
 from registry_tool.rules.state import State
 from registry_tool.store.cache import Cache
 

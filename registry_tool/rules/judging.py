@@ -23,8 +23,9 @@ from registry_tool.records.record import Record
 from registry_tool.records.schema import schema_for
 from registry_tool.records.verdict import Subject, Verdict
 from registry_tool.rules.catalog import BY_ID, RULES
+from registry_tool.rules.finding import Finding
 from registry_tool.rules.layout import PathKind, kind_of, row_of
-from registry_tool.rules.model import Complaint, Finding, Rule
+from registry_tool.rules.model import Complaint, Rule
 from registry_tool.rules.views import (
     BaselineView,
     Context,

@@ -7,7 +7,8 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from registry_tool.rules.model import Complaint, Rule, Severity
+from registry_tool.rules.finding import Severity
+from registry_tool.rules.model import Complaint, Rule
 from registry_tool.rules.views import AlteredView, ChangeView, PageView
 from registry_tool.tables import answers
 from registry_tool.tables.render import WholeFile

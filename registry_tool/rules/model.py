@@ -1,10 +1,12 @@
-"""What a rule and a finding are; neither knows how findings are printed, nor where files live."""
+"""What a rule is; it knows neither how findings are printed nor where files live."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from registry_tool.rules.finding import Finding, Severity
 
 if TYPE_CHECKING:
     from registry_tool.rules.views import (
@@ -19,7 +21,6 @@ if TYPE_CHECKING:
         VerdictView,
     )
 
-Severity = Literal["error", "warning"]
 Waivable = Literal["never", "always", "warnings", "imported"]
 
 WAIVABLE_TEXT: dict[Waivable, str] = {
@@ -45,23 +46,6 @@ class Complaint(NamedTuple):
     fix: str | None = None
     severity: Severity | None = None
     record: str | None = None
-
-
-class Finding(NamedTuple):
-    """A rule's complaint, placed: ``path`` is relative to the registry's root."""
-
-    rule: str
-    severity: Severity
-    path: str
-    line: int
-    pointer: str
-    record: str | None
-    message: str
-    fix: str
-
-    def as_json(self) -> dict[str, Any]:
-        """The finding in the stable JSON form."""
-        return self._asdict()
 
 
 Complaints = Iterable[Complaint]

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from registry_tool.records.record import Record
 from registry_tool.rules.catalog import BY_ID
+from registry_tool.rules.finding import Finding
 from registry_tool.rules.judging import Site, place
-from registry_tool.rules.model import Complaint, Finding
+from registry_tool.rules.model import Complaint
 from registry_tool.rules.severity import STALE, Levels
 from registry_tool.stale import rows
 from registry_tool.stale.current import from_the_registry

@@ -18,9 +18,10 @@ from registry_tool.errors import ToolError
 from registry_tool.records import canonical
 from registry_tool.records.record import Record
 from registry_tool.records.spec import KernelSpec
+from registry_tool.rules.finding import Finding
 from registry_tool.rules.judging import complain, judge_page
 from registry_tool.rules.layout import kind_of
-from registry_tool.rules.model import Complaint, Finding
+from registry_tool.rules.model import Complaint
 from registry_tool.rules.tables import page_view
 from registry_tool.rules.views import Context
 from registry_tool.store.cache import Cache

@@ -10,9 +10,9 @@ from registry_tool.rules import context as contexts
 from registry_tool.rules.against_base import judge_change
 from registry_tool.rules.catalog import RULES
 from registry_tool.rules.entries import Entries, Files, place_of
+from registry_tool.rules.finding import Finding
 from registry_tool.rules.judging import judge_file, judge_path, read_file
 from registry_tool.rules.layout import BASELINE, kind_of, row_of
-from registry_tool.rules.model import Finding
 from registry_tool.rules.pages import Pages, Place, Shown, Source
 from registry_tool.rules.rows import judge_rows
 from registry_tool.rules.severity import levels_of

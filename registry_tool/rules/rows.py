@@ -13,8 +13,8 @@ import msgspec
 from registry_tool.errors import ToolError
 from registry_tool.records.record import Record
 from registry_tool.rules.entries import Files
+from registry_tool.rules.finding import Finding
 from registry_tool.rules.judging import judge_file, judge_row, read_file
-from registry_tool.rules.model import Finding
 from registry_tool.rules.views import Context
 from registry_tool.rules.waivers import Standing
 from registry_tool.store.snapshot import Snapshot

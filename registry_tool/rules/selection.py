@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from registry_tool.errors import UsageError
-from registry_tool.rules.model import Finding, Report
+from registry_tool.rules.finding import Finding
+from registry_tool.rules.model import Report
 
 _COMMIT = "KR602"
 

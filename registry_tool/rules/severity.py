@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from registry_tool.rules.model import Finding
+from registry_tool.rules.finding import Finding
 
 if TYPE_CHECKING:
     from registry_tool.records.spec import Policy

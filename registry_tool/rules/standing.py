@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 
 from registry_tool.rules import severity, waivers
-from registry_tool.rules.model import Finding
+from registry_tool.rules.finding import Finding
 from registry_tool.rules.state import State
 
 

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from registry_tool.records.record import Record
     from registry_tool.records.spec import KernelSpec, Policy, Target
     from registry_tool.records.verdict import Band
+    from registry_tool.rules.finding import Finding
     from registry_tool.rules.layout import PathKind
-    from registry_tool.rules.model import Finding
     from registry_tool.signing.judge import Signed
     from registry_tool.signing.times import Added
     from registry_tool.signing.trust import Trust

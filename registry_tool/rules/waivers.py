@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
-from registry_tool.rules.model import Finding, Severity, Waivable
+from registry_tool.rules.finding import Finding, Severity
+from registry_tool.rules.model import Waivable
 
 
 class Standing(NamedTuple):

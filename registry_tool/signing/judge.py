@@ -11,16 +11,16 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timezone
 from functools import cache
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from registry_tool.signing import keys, sshsig
 from registry_tool.signing.allowed import Entry
+from registry_tool.signing.fault import Fault
 from registry_tool.signing.names import NAMESPACE, names_of
 from registry_tool.signing.sshsig import SshSignature
 from registry_tool.signing.trust import Trust
 from registry_tool.signing.wire import WireError
 
-Fault = Literal["bad", "unknown", "untimely", "late", "revoked", "role"]
 SKEW_S = 300
 """How far the clock of the machine that ran may be ahead of the one that committed."""
 

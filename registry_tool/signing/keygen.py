@@ -19,7 +19,7 @@ from registry_tool.signing.names import NAMESPACE
 from registry_tool.signing.wire import WireError
 
 if TYPE_CHECKING:
-    from registry_tool.signing.judge import Fault
+    from registry_tool.signing.fault import Fault
     from registry_tool.signing.trust import Trust
 
 _BATCH = 200

@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from registry_tool.signing import keys, sshsig, trust
-from registry_tool.signing.judge import Fault, Subject, judge_all
+from registry_tool.signing.fault import Fault
+from registry_tool.signing.judge import Subject, judge_all
 from registry_tool.signing.names import NAMESPACE, names_of
 from registry_tool.signing.times import Added
 from registry_tool.signing.trust import Trust

@@ -13,7 +13,7 @@ import pytest
 from registry_tool import adoption
 from registry_tool.adoption import imported, policy
 from registry_tool.adoption.model import Claim
-from registry_tool.commands.init import POLICY_TEXT
+from registry_tool.commands.skeleton import POLICY_TEXT
 from registry_tool.records import canonical, catalog
 from registry_tool.records.record import Record, VerdictLink
 from registry_tool.registry_lookup import Lookup, NotVerifiedError

@@ -19,7 +19,8 @@ from registry_tool.review.model import (
     Verdicts,
     WaiverChange,
 )
-from registry_tool.rules.model import Finding, Report
+from registry_tool.rules.finding import Finding
+from registry_tool.rules.model import Report
 
 NASTY = (
     "\x1b[31mred\x1b[0m \x9b2J @everyone #12 | `code` <script>x</script> ::error::no "

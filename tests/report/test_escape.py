@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from registry_tool.report import FORMATS, REVIEWS, escape
 from registry_tool.report.markdown import Section, document
-from registry_tool.rules.model import Finding, Report
+from registry_tool.rules.finding import Finding
+from registry_tool.rules.model import Report
 from tests.report import samples
 from tests.tables.second_opinion import tables
 
