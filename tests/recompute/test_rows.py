@@ -145,10 +145,13 @@ def test_interrupted_it_leaves_no_process_and_no_file(
         env={**good.environment, "TMPDIR": str(scratch)},
         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
-    wait_until(lambda: mark.exists() or running.poll() is not None)
-    assert running.poll() is None
-    running.send_signal(number)
-    said = running.communicate(timeout=60)[1]
+    try:
+        wait_until(lambda: mark.exists() or running.poll() is not None)
+        assert running.poll() is None
+        running.send_signal(number)
+        said = running.communicate(timeout=60)[1]
+    finally:
+        running.kill()
     assert running.returncode not in (0, 1)
     assert "Traceback" not in said
     assert list(scratch.iterdir()) == []
