@@ -214,7 +214,9 @@ class _Session:
                 break
             self._signal(left, number)
             left = self._left_after(grace_s)
-        self._leader.poll()
+        # On its way out it is in no list any more, and cannot be reaped yet.
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._leader.wait(GRACE_S)
         return commands
 
     def _left_after(self, patience_s: float) -> list[int]:
