@@ -277,14 +277,15 @@ class _Seeker:
         """Whether the change brings ``path``."""
         return path in self._there and not self._there[path].was_there
 
-    def is_restored(self, path: str) -> bool:
-        """Whether a record is an earlier version of itself, and nothing refuses the row."""
+    def is_restored(self, path: str, is_like: Callable[[Record], bool]) -> bool:
+        """Whether an earlier version of a record ``is_like`` it, and nothing refuses the row."""
         origin = self._snapshot.origin
         if origin is None or path not in self._there or row_of(path) in self._failing:
             return False
-        oid = self._there[path].new_oid
         commits = git.history(origin, [path], self._snapshot.base or "HEAD")
-        return any(change.new_oid == oid for commit in commits for change in commit.changes)
+        oids = [one.new_oid for commit in commits for one in commit.changes if one.is_there]
+        earlier = (_record(data) for data in git.blobs(origin, oids).values())
+        return any(one is not None and is_like(one) for one in earlier)
 
     @cached_property
     def _there(self) -> dict[str, Change]:

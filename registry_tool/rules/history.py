@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 from msgspec import UNSET
@@ -21,7 +22,7 @@ def _without_a_run(view: ChangeView) -> Iterator[Complaint]:
     for path, before, after in view.changed_records():
         changed = list(_changed(before, after))
         # Taking an edit back is no change without a run: the row agrees with its run again.
-        if not changed or view.is_restored(path):
+        if not changed or view.is_restored(path, partial(_agree, after)):
             continue
         old, new = before.verdict.artifact, after.verdict.artifact
         words = "; ".join(
@@ -45,6 +46,11 @@ def _without_a_run(view: ChangeView) -> Iterator[Complaint]:
                 severity="warning",
                 record=row_of(path),
             )
+
+
+def _agree(one: Record, other: Record) -> bool:
+    """Whether what only a run may write is the same in both."""
+    return not any(True for _ in _changed(one, other))
 
 
 def _changed(before: Record, after: Record) -> Iterator[tuple[str, Any, Any]]:

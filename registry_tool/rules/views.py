@@ -248,7 +248,7 @@ class ChangeView(Struct, frozen=True):
     ``changed_records`` gives path, and content before and after, of every record that both states
     have; ``verdicts`` decodes those at some paths, and ``dropped`` are those that the change
     deletes of a row that stays, each with the one that the row cites; ``is_new`` says whether a
-    path is none of the base's, ``is_restored`` whether a record is an earlier version of itself,
+    path is none of the base's, ``is_restored`` whether an earlier version of a record is like it,
     and nothing refuses the row; ``line_of`` where a pointer stands in a file. ``moment`` is when
     the change was made, s since 1970.
     """
@@ -267,7 +267,7 @@ class ChangeView(Struct, frozen=True):
     verdicts: Callable[[Sequence[str]], Iterable[tuple[str, Verdict]]]
     dropped: Callable[[], Iterable[tuple[str, Verdict, Verdict]]]
     is_new: Callable[[str], bool]
-    is_restored: Callable[[str], bool]
+    is_restored: Callable[[str, Callable[[Record], bool]], bool]
     line_of: Callable[[str, str], int]
     moment: Callable[[], float]
     unsigned_before: Callable[[], Sequence[tuple[str, str]]]

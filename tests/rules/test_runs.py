@@ -239,3 +239,23 @@ def test_a_new_run_may_change_everything(good: Example, row: Row) -> None:
     found = good.findings()
     assert ids(found) == set()
     assert ids(found, "warning") == set()  # it is an earlier version of itself
+
+
+def test_an_edit_may_be_taken_back_together_with_a_remark(good: Example, row: Row) -> None:
+    path = row.id.record_path
+    good.edit(path, '"max_abs": 0.000824', '"max_abs": 0.0007')
+    good.commit("Past every hook")
+    good.edit(path, '"max_abs": 0.0007', '"max_abs": 0.000824')
+    good.edit(path, '"notes": []', '"notes": [\n    "taken back"\n  ]')
+    good.render()
+    assert good.rules() == set()
+
+
+def test_an_edit_is_no_repair_because_another_one_was_taken_back(good: Example, row: Row) -> None:
+    path = row.id.record_path
+    good.edit(path, '"max_abs": 0.000824', '"max_abs": 0.0007')
+    good.commit("Past every hook")
+    good.edit(path, '"max_abs": 0.0007', '"max_abs": 0.000824')
+    good.edit(path, '"max_rel": 3118.0', '"max_rel": 3000.0')
+    good.render()
+    assert "KR601" in good.rules()
