@@ -13,8 +13,9 @@ from registry_tool.records.record import Record
 from registry_tool.records.spec import Policy
 from registry_tool.records.verdict import Verdict
 from registry_tool.rules import context as contexts
-from registry_tool.rules import severity
+from registry_tool.rules import counting
 from registry_tool.rules.catalog import BY_ID, RULES
+from registry_tool.rules.counting import counted
 from registry_tool.rules.entries import Entries, Files, place_of
 from registry_tool.rules.finding import Finding
 from registry_tool.rules.gate import WIDE_BAND
@@ -22,7 +23,7 @@ from registry_tool.rules.judging import Site, judge_row, place
 from registry_tool.rules.layout import kind_of, row_of
 from registry_tool.rules.ledger import ledger
 from registry_tool.rules.model import Complaint
-from registry_tool.rules.severity import counted, levels_of
+from registry_tool.rules.severity import levels_of
 from registry_tool.rules.signatures import SIGNATURE_RULES
 from registry_tool.rules.state import State
 from registry_tool.rules.views import AlteredView, ChangeView, Context
@@ -109,7 +110,7 @@ def _lowered_in_need(
 
 
 def _lowered_unneeded(before: Policy, after: Policy) -> Iterator[Finding]:
-    for words in severity.lowered(before, after):
+    for words in counting.lowered(before, after):
         complaint = Complaint(f"{words} (no row needs it yet)", severity="warning", line=1)
         yield place(BY_ID["KR110"], complaint, Site(POLICY))
 

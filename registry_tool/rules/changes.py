@@ -73,10 +73,9 @@ def _lowered(file: FileView) -> Iterator[Complaint]:
     """What registry.yaml lowers though no row may waive it."""
     if isinstance(file.value, Policy):
         from registry_tool.records.yaml_errors import line_of
-        from registry_tool.rules.catalog import BY_ID
 
         for target, rule, level in entries(file.value):
-            known = BY_ID.get(rule)
+            known = file.rules.get(rule)
             if known is None or level == "error" or known.lowers != "never":
                 continue
             place = ["targets", target, "rules", rule] if target else ["rules", rule]

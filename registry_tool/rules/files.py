@@ -148,17 +148,15 @@ def _misfits(row: RowView) -> Iterator[Complaint]:
 def _policy_names(file: FileView) -> Iterator[Complaint]:
     if not isinstance(file.value, Policy):
         return
-    # Imported here: the catalogue is made of this module too.
-    from registry_tool.rules.catalog import BY_ID
     from registry_tool.rules.severity import entries
 
     yield from _twins(file.value)
     for target, rule, _ in entries(file.value):
-        if rule not in BY_ID:
+        if rule not in file.rules:
             from registry_tool.records.yaml_errors import line_of
 
             place = ["targets", target, "rules", rule] if target else ["rules", rule]
-            yield _unknown("rule", rule, f"/{'/'.join(place)}", BY_ID, "the gate's")._replace(
+            yield _unknown("rule", rule, f"/{'/'.join(place)}", file.rules, "the gate's")._replace(
                 line=line_of(file.data, place), fix="registry-tool explain   # lists the rules"
             )
 

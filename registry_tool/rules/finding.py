@@ -7,6 +7,13 @@ from typing import Any, Literal, NamedTuple
 Severity = Literal["error", "warning"]
 
 
+class RuleFacts(NamedTuple):
+    """What rules may know of one another: a title, and whether a policy may lower it."""
+
+    title: str
+    lowers: str
+
+
 class Finding(NamedTuple):
     """A rule's complaint, placed: ``path`` is relative to the registry's root."""
 

@@ -18,12 +18,13 @@ from registry_tool.rules import context as contexts
 from registry_tool.rules import standing
 from registry_tool.rules import state as states
 from registry_tool.rules.catalog import BY_ID
+from registry_tool.rules.counting import counted
 from registry_tool.rules.engine import judged
 from registry_tool.rules.finding import Finding
 from registry_tool.rules.judging import Site, place
 from registry_tool.rules.layout import kind_of
 from registry_tool.rules.model import Report
-from registry_tool.rules.severity import counted, levels_of
+from registry_tool.rules.severity import levels_of
 from registry_tool.rules.state import State
 from registry_tool.rules.views import CommitView
 from registry_tool.store import git, snapshot

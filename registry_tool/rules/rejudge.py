@@ -10,7 +10,7 @@ from registry_tool.rules import context as contexts
 from registry_tool.rules.against_base import judge_change
 from registry_tool.rules.catalog import RULES
 from registry_tool.rules.entries import Entries, Files, place_of
-from registry_tool.rules.finding import Finding
+from registry_tool.rules.finding import Finding, RuleFacts
 from registry_tool.rules.judging import judge_file, judge_path, read_file
 from registry_tool.rules.layout import BASELINE, kind_of, row_of
 from registry_tool.rules.pages import Pages, Place, Shown, Source
@@ -202,7 +202,8 @@ class _Work:
             return read_file(path, data)
         if path == POLICY:
             policy = self._context.policy if self._context else None
-            return FileView(path, "policy", data, self._problems[path], policy)
+            rules = {rule.id: RuleFacts(rule.title, rule.lowers) for rule in RULES}
+            return FileView(path, "policy", data, self._problems[path], policy, rules)
         kernel = path.removeprefix("kernels/").removesuffix(".yaml")
         spec = self._context.specs.get(kernel) if self._context else None
         return FileView(path, kind_of(path), data, self._problems[path], spec)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 
-from registry_tool.rules import severity, waivers
+from registry_tool.rules import counting, waivers
 from registry_tool.rules.finding import Finding
 from registry_tool.rules.state import State
 
@@ -34,7 +34,7 @@ def of(
 
     ``more`` are findings about rows, by row, that are in no state.
     """
-    return severity.counted(_standing(state, debt, today, more), state.levels)
+    return counting.counted(_standing(state, debt, today, more), state.levels)
 
 
 def _standing(

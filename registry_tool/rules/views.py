@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from registry_tool.records.record import Record
     from registry_tool.records.spec import KernelSpec, Policy, Target
     from registry_tool.records.verdict import Band
-    from registry_tool.rules.finding import Finding
+    from registry_tool.rules.finding import Finding, RuleFacts
     from registry_tool.rules.layout import PathKind
     from registry_tool.signing.judge import Signed
     from registry_tool.signing.times import Added
@@ -61,13 +61,17 @@ class PathView(Struct, frozen=True):
 
 
 class FileView(Struct, frozen=True):
-    """A file with the reasons why it cannot be taken as it is; ``value`` if it can be decoded."""
+    """A file with the reasons why it cannot be taken as it is; ``value`` if it can be decoded.
+
+    ``rules`` are all rules of the gate, by id, for the file that may change their levels.
+    """
 
     path: str
     kind: PathKind
     data: bytes
     problems: Sequence[Problem]
     value: Part | None = None
+    rules: Mapping[str, RuleFacts] = {}
 
 
 class VerdictView(Struct, frozen=True):
