@@ -25,7 +25,9 @@ MEASURED = (
     "precision", "tile", "herd", "tiles_in_flight", "mean_rel_L1", "max_abs", "max_rel",
     "performance", "verdict", "provenance",
 )  # fmt: skip
-_DERIVED = ("config_sha256", "seq", "needs", "uncovered", "layers")
+_DERIVED = (
+    "config_sha256", "seq", "seqs", "batch", "options", "needs", "uncovered", "layers",
+)  # fmt: skip
 
 
 class ConflictError(Exception):

@@ -227,3 +227,15 @@ def test_a_model_comes_whole_from_the_side_that_derived_it_anew() -> None:
 def test_a_model_derived_anew_on_both_sides_is_a_conflict() -> None:
     with pytest.raises(ConflictError):
         rows.model(model("0"), model("1"), model("2"))
+
+
+def test_every_choice_that_a_models_needs_follow_from_belongs_to_its_derivation() -> None:
+    people = {"schema", "schema_version", "model", "notes"}
+    assert set(rows._DERIVED) | people == set(Model.__struct_fields__)
+
+
+def test_a_choice_alone_makes_a_derivation_another_one() -> None:
+    before = model("0")
+    batched = replace(before, batch=4)
+    assert rows.model(before, before, batched).batch == 4
+    assert rows.model(before, batched, before).batch == 4
